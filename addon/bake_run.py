@@ -17,7 +17,7 @@ from .capture.objects import all_soft_bodies
 from .modifiers import find_modifier
 from .named import named
 from .playback import fields, fitted_cage, mesh_cache, refined_frames, retimed
-from .reports import missing_frames
+from .reports import missing_frames, outdated
 from .runs import STEP_SECONDS
 from .steps import Steps, scaled
 
@@ -74,6 +74,7 @@ class Bake:
             self._frames.append(positions)
             self._starts.append(start)
             self._seen.append(refined_frames.shown(obj))
+        self._changed = outdated.changed_since(context, self._objects)
         self._notes = self._take_as_shown(context)
         self._done = 0.0
         self._fits = self._fitted()
@@ -123,13 +124,23 @@ class Bake:
             fields.remember(obj)
             baked_run.note_run(obj, mesh_cache.run_of(obj))
             mesh_cache.detach(obj)
-        parts = (self._message(), missing, *self._notes, self._travel_note(), self._export_note())
+        parts = [self._message(), self._outdated_note(), missing, *self._notes]
+        parts += [self._travel_note(), self._export_note()]
         return " ".join(filter(None, parts))
 
     def _travel_note(self) -> str:
         """What another machine shows of the saved file."""
         left = packed_frames.travel_note(list(bpy.data.scenes))
         return left or "Any machine shows them, with or without Supple."
+
+    def _outdated_note(self) -> str:
+        """That the bake is of an earlier simulation."""
+        if not self._changed:
+            return ""
+        return (
+            f"It is of the simulation before what was changed since ({self._changed}); simulate "
+            "and bake again for that."
+        )
 
     def _export_note(self) -> str:
         """Which other files hold the motion."""
@@ -184,6 +195,12 @@ def _is_namesake(obj: bpy.types.Object) -> bool:
 def is_quick(context: bpy.types.Context) -> bool:
     """Whether all bodies are baked as they are, at once."""
     return all(refined_frames.shown_points(obj) is None for obj in _bodies(context))
+
+
+def outdated_warning(context: bpy.types.Context) -> str:
+    """What to know before a bake of a simulation that is out of date; empty where it is not."""
+    changed = outdated.changed_since(context, _bodies(context))
+    return f"The simulation is out of date, since this was changed: {changed}." if changed else ""
 
 
 def _bodies(context: bpy.types.Context) -> list[bpy.types.Object]:

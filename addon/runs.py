@@ -17,7 +17,7 @@ from ..core.job import Job
 from .cache import scene_cache
 from .capture.captured import Capture
 from .capture.scene import capture, simulated_range
-from .playback import preview
+from .playback import mesh_cache, preview
 from .playback.mesh_cache import Playback
 from .properties import suited
 from .reports import ignored, intersections, mesh_reports, notices, pin_jumps, step_report
@@ -32,6 +32,11 @@ PAUSE_SECONDS = 0.02
 LOG_SECONDS = 1.0
 
 PREPARING = session.PREPARING
+
+# What a run says that had nothing to simulate: of the frames that were played before, and of
+# others, such as those of another file.
+_UNCHANGED = "Nothing has changed since the last simulation; its frames are shown."
+_CACHED = "Already simulated: showing cached frames."
 
 
 class Work(Protocol):
@@ -99,7 +104,9 @@ class Simulation:
         changed = suited.refresh(context, simulated_range(context.scene).start)
         self._captured = captured = capture(context)
         solver_environment.check_complete()
+        shown = mesh_cache.shown_folder(context.scene)
         opened = scene_cache.open_job(context.scene, captured.scene, captured.settings)
+        self._was_shown = shown is not None and shown.resolve() == opened.job.folder.resolve()
         self.warnings = [*changed, *_warnings(context, opened, captured)]
         self.playback = Playback(opened.job, captured, may_go_on)
         self.job = opened.job
@@ -166,7 +173,7 @@ class Simulation:
         first, last = self._captured.first_shown, self._captured.end_frame
         parts = [f"Simulated frames {first} to {last}{_pre_roll(self._captured)}."]
         if self._session is None:
-            parts = ["Nothing has changed since the last simulation; its frames are shown."]
+            parts = [_UNCHANGED if self._was_shown else _CACHED]
         parts += mesh_reports.start_warnings(self.job, self._captured)
         parts += step_report.read(self.job, self.start_frame).sentences()
         if missing := self.playback.missing():

@@ -33,7 +33,8 @@ Marks = dict[str, Any]
 # Of a body's and of a scene's marks, one for each setting.
 _SETTINGS = "settings"
 # Of a scene's, what is neither a setting nor an object.
-_SCENE = ("gravity", "frame rate", "unit scale", "start frame", "number of soft bodies")
+SCENE_SETTINGS = ("gravity", "frame rate", "unit scale", "start frame")
+_SCENE = (*SCENE_SETTINGS, "number of soft bodies")
 
 # Where frames are kept, which, how they are shown, what is recorded beside them and what is drawn
 # over them changes nothing in them.

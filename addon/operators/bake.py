@@ -6,8 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import EnumProperty, IntProperty
+from bpy.props import BoolProperty, EnumProperty, IntProperty
 
+from ...core.errors import legible
 from .. import actions, bake_run, ids
 from ..bake_run import Bake
 from .timed_operator import TimedOperator
@@ -42,6 +43,11 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
+    is_confirmed: BoolProperty(
+        description="Whether frames that are out of date are baked unasked",
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
         return actions.why_no_bake(context)
@@ -50,9 +56,30 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
         return Bake(context, self.step, self.kind)
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        warning = bake_run.outdated_warning(context)
+        if warning and not (self.is_confirmed or bpy.app.background):
+            _ask(context, warning, {"step": self.step, "kind": self.kind})
+            return {"CANCELLED"}
         is_quick = bake_run.is_quick(context)
         result: set[str] = self.execute(context) if is_quick else super().invoke(context, event)
         return result
 
-    def act(self, context: bpy.types.Context) -> str:
+    def act(self: Any, context: bpy.types.Context) -> str:
+        warning = bake_run.outdated_warning(context)
+        if warning and not self.is_confirmed:
+            self.report({"WARNING"}, legible(warning))
         return actions.bake(context, self.step, self.kind)
+
+
+def _ask(context: bpy.types.Context, warning: str, choices: dict[str, Any]) -> None:
+    def draw(popup: bpy.types.Menu, _context: bpy.types.Context) -> None:
+        popup.layout.label(text=legible(warning))
+        popup.layout.operator_context = "INVOKE_DEFAULT"
+        popup.layout.operator(ids.SIMULATE, text="Simulate Again", icon="PLAY")
+        button = popup.layout.operator(
+            ids.BAKE, text="Bake the Earlier Simulation", icon="SHAPEKEY_DATA"
+        )
+        for name, value in {**choices, "is_confirmed": True}.items():
+            setattr(button, name, value)
+
+    context.window_manager.popup_menu(draw, title="The Simulation Is Out of Date", icon="ERROR")

@@ -13,7 +13,7 @@ from ..reports import ignored, intersections
 from ..worker import solver_environment, warm_worker
 from ..worker.solver_install import why_offline
 from .latest_run import latest_report
-from .notices import draw_notices
+from .notices import draw_notices, latest_notices, simulate_text
 from .sidebar import Sidebar, write
 
 
@@ -27,13 +27,14 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
             _draw_installation(layout, context, problem)
         # Every button stands where it is, whatever is selected and whether something runs.
         _draw_selection(layout)
-        _draw_buttons(layout, runs.current)
+        found = latest_notices(context) if runs.current is None else []
+        _draw_buttons(layout, runs.current, simulate_text(context, found))
         if runs.current is not None:
             _draw_work(layout, context, runs.current)
         else:
             _draw_results(layout, context)
             _draw_preparation(layout)
-            draw_notices(layout, context)
+            draw_notices(layout, context, found)
         for message in ignored.messages(context, is_redraw=True):
             write(layout, context, message, icon="ERROR")
 
@@ -64,12 +65,12 @@ def _draw_selection(layout: bpy.types.UILayout) -> None:
     column.operator(ids.REMOVE, icon="REMOVE")
 
 
-def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None) -> None:
+def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None, simulate: str) -> None:
     """Simulate, or in its place the progress of what runs, above Bake and Free."""
     column = layout.column(align=True)
     column.scale_y = 1.5
     if work is None:
-        column.operator(ids.SIMULATE, icon="PLAY")
+        column.operator(ids.SIMULATE, text=simulate, icon="PLAY")
     else:
         column.progress(factor=work.progress(), text=work.describe())
     row = column.row(align=True)

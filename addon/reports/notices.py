@@ -25,7 +25,7 @@ from ..paths import absolute
 from ..playback import mesh_cache, pc2, refined_frames, retimed
 from ..time_stretching import is_stretched
 from ..units import gravity, metres_per_unit
-from . import coarse_meshes, missing_frames, obstacles
+from . import coarse_meshes, missing_frames, obstacles, outdated
 
 #: Of the gravity that a new scene has, as Blender shows it.
 EARTH_M_PER_S2 = 9.81
@@ -41,6 +41,7 @@ class Notice:
         name: of the object that the operator is to act on; empty where it takes none.
         is_problem: whether something does not work, rather than does so unexpectedly.
         hint_of: name of the object whose hint the user can dismiss; empty where it stays.
+        state: of the simulation, as ``outdated`` has it, where that is what it says.
     """
 
     text: str
@@ -48,6 +49,7 @@ class Notice:
     name: str = ""
     is_problem: bool = True
     hint_of: str = ""
+    state: str = ""
 
 
 def notices(context: bpy.types.Context) -> list[Notice]:
@@ -61,6 +63,7 @@ def notices(context: bpy.types.Context) -> list[Notice]:
                 f"{context.scene.name} was changed since it was simulated: {_list('', what)}; "
                 "simulate again.",
                 ids.SIMULATE,
+                state=outdated.state_of(context.scene, what),
             )
         )
     found += [
@@ -71,7 +74,8 @@ def notices(context: bpy.types.Context) -> list[Notice]:
     ]
     found += _of_runs(objects)
     if text := missing_frames.message(context):
-        found.append(Notice(text, ids.SIMULATE, is_problem=False))
+        missing = outdated.FRAMES_MISSING
+        found.append(Notice(text, ids.SIMULATE, is_problem=False, state=missing))
     if packed_frames.staying_bodies([context.scene]):
         note = packed_frames.travel_note([context.scene])
         found.append(Notice(note, ids.PACK_FRAMES, is_problem=False))
@@ -136,7 +140,8 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
         or refined_frames.why_still(obj, bpy.context.view_layer.depsgraph)
     )
     if problem:
-        yield Notice(f"{obj.name} does not play its frames: {problem}", ids.SIMULATE)
+        text = f"{obj.name} does not play its frames: {problem}"
+        yield Notice(text, ids.SIMULATE, state=outdated.FRAMES_MISSING)
         return
     order = list(_of_order(obj))
     yield from order
@@ -149,6 +154,7 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
             f"{obj.name} was changed since it was simulated: its {_list('', what)}; simulate "
             "again.",
             ids.SIMULATE,
+            state=outdated.state_of(obj, what),
         )
     last = mesh_cache.last_frame(obj)
     if shape_keys.has_bake(obj) and not baked_run.is_of(obj, mesh_cache.run_of(obj), last or 0):

@@ -25,8 +25,9 @@ class Layout:
         assert 0.0 <= factor <= 1.0
         self.texts.append(("", text))
 
-    def operator(self, name: str, **_: Any) -> SimpleNamespace:
+    def operator(self, name: str, text: str = "", **_: Any) -> SimpleNamespace:
         self.buttons.append(name)
+        self.labels += [text] if text else []
         return SimpleNamespace()
 
     def operator_menu_enum(self, operator: str, setting: str, text: str, icon: str) -> None:

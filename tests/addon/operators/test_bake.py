@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import bpy
 
 from supple.addon import actions, bake_run, command_line
+from supple.addon.operators import bake
 
 
 def test_a_plain_bake_is_for_export_and_says_so_and_one_for_this_file_says_what_is_not(
@@ -64,3 +68,36 @@ def test_free_says_which_meshes_stay_since_they_were_edited(scene, add_body, pla
     message = actions.free(bpy.context)
     assert f"Since they were edited after Bake, meshes of their own stay: {edited.name}." in message
     assert [obj.data == mesh for obj in (first, *twins)].count(True) == 2
+
+
+def test_a_bake_of_an_outdated_run_says_so_first_and_afterwards(scene, add_body, play):
+    obj = add_body()
+    play(3)
+    assert bake_run.outdated_warning(bpy.context) == ""
+    obj.supple.young *= 2.0
+    warning = bake_run.outdated_warning(bpy.context)
+    assert warning.startswith("The simulation is out of date, since this was changed: Cube: Stiff")
+    message = actions.bake(bpy.context)
+    assert message.startswith("Baked 4 frames to shape keys: Cube. It is of the simulation before")
+    assert (
+        "what was changed since (Cube: Stiffness (Pa)); simulate and bake again for that."
+        in message
+    )
+
+
+def test_in_a_window_an_outdated_bake_is_asked_about(scene, add_body, play, monkeypatch):
+    obj = add_body()
+    play(3)
+    scene.gravity.z = -1.0
+    asked: list[str] = []
+    monkeypatch.setattr(bake, "_ask", lambda _, warning, choices: asked.append(warning))
+    monkeypatch.setattr(bpy, "app", SimpleNamespace(background=False))
+    operator = SimpleNamespace(
+        is_confirmed=False, step=1, kind="automatic", execute=lambda _: {"X"}
+    )
+    invoke: Any = bake.SUPPLE_OT_bake.invoke
+    assert invoke(operator, bpy.context, None) == {"CANCELLED"}
+    assert asked == ["The simulation is out of date, since this was changed: Scene: gravity."]
+    operator.is_confirmed = True
+    assert invoke(operator, bpy.context, None) == {"X"}
+    assert obj.data.shape_keys is None

@@ -12,7 +12,7 @@ import pytest
 from supple.addon import actions, ids
 from supple.addon.bake import shape_keys
 from supple.addon.modifiers import find_modifier
-from supple.addon.panels.notices import draw_notices
+from supple.addon.panels.notices import draw_notices, latest_notices
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import notices
 from supple.core.errors import SuppleError
@@ -160,8 +160,9 @@ def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):
     job, _ = play(3)
     shutil.rmtree(job.folder)
     layout = Layout()
-    draw_notices(layout, around(None))
-    assert layout.buttons == [ids.SIMULATE]
+    draw_notices(layout, around(None), latest_notices(around(None)))
+    # Simulate stands above them.
+    assert layout.buttons == []
     assert len(layout.texts) == 6
     assert layout.texts[0][0] == "ERROR"
     assert layout.texts[0][1].startswith("Cube 0 does not play its frames:")
@@ -176,7 +177,7 @@ def test_while_an_animation_plays_the_tab_keeps_what_it_says_of_each_scene(scene
     def said(of_scene: bpy.types.Scene, is_playing: bool) -> list[str]:
         layout, context = Layout(), around(None, is_playing)
         context.scene, context.view_layer = of_scene, of_scene.view_layers[0]
-        draw_notices(layout, context)
+        draw_notices(layout, context, latest_notices(context))
         return [text for _, text in layout.texts]
 
     told = ["Frames 5 to 9 are not simulated yet."]

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Simulate button gives the state of what is played."""
+
+from __future__ import annotations
+
+import shutil
+
+import bpy
+import pytest
+
+from supple.addon import actions, ids
+from supple.addon.panels.main import SUPPLE_PT_main
+
+from ..layout import drawn
+
+
+def _button(obj: bpy.types.Object) -> str:
+    bpy.context.view_layer.update()
+    panel = drawn(SUPPLE_PT_main, obj)
+    assert panel.buttons.count(ids.SIMULATE) == 1
+    (text,) = (label for label in panel.labels if label.startswith("Simulate"))
+    return text
+
+
+def test_the_button_tells_what_it_would_do(scene, add_body, play):
+    obj = add_body()
+    assert _button(obj) == "Simulate"
+    job, _ = play(3)
+    assert _button(obj) == "Simulate (up to date)"
+    scene.frame_end = 9
+    assert _button(obj) == "Simulate (frames missing)"
+    obj.location.x += 1.0
+    assert _button(obj) == "Simulate (scene changed)"
+    obj.supple.young *= 2.0
+    assert _button(obj) == "Simulate (settings changed)"
+    obj.supple.young /= 2.0
+    obj.location.x -= 1.0
+    scene.gravity.z = -1.0
+    assert _button(obj) == "Simulate (settings changed)"
+    scene.gravity.z = -9.81
+    shutil.rmtree(job.folder)
+    assert _button(obj) == "Simulate (frames missing)"
+
+
+@pytest.mark.usefixtures("solver_here")
+def test_frames_that_are_cached_are_said_to_be(scene, add_body):
+    obj = add_body()
+    assert "Simulated frames 1 to 4" in actions.simulate(bpy.context)
+    assert "Nothing has changed since the last simulation" in actions.simulate(bpy.context)
+    scene_copy = obj.copy()
+    scene_copy.data = obj.data.copy()
+    other = bpy.data.scenes.new("Other")
+    other.frame_start, other.frame_end = scene.frame_start, scene.frame_end
+    other.supple.cache_folder = scene.supple.cache_folder
+    other.supple.ground_height = scene.supple.ground_height
+    for modifier in list(scene_copy.modifiers):
+        scene_copy.modifiers.remove(modifier)
+    other.collection.objects.link(scene_copy)
+    bpy.context.window.scene = other
+    message = actions.simulate(bpy.context)
+    assert message.startswith("Already simulated: showing cached frames.")
