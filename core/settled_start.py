@@ -41,7 +41,7 @@ MAX_SAG_RATIO = 0.4
 MAX_TURN_RADIANS = math.radians(10.0)
 # The solve is taken again without the bodies that do not stay, so many times at most.
 _MAX_SOLVES = 4
-# A fiftieth of gravity: what is left moves nothing by a tenth of a millimetre in a frame.
+# A fiftieth of gravity: what is left moves nothing by a fifth of a millimetre in a frame.
 _ACCURACY = StaticAccuracy(residual=0.2, waits_for_friction=False, max_iterations=150)
 # Of a supporting surface, how far it may lean: the cosine of 45 degrees.
 _UPRIGHT_COSINE = 0.7
