@@ -35,6 +35,8 @@ class SolverStatistics:
         minimum_distance: the least distance of those, in metres; None where nothing is close.
         limited_steps: of all searches, those cut because something would have collided.
         blocked: prescribed motion that ended because nothing could make way, in words.
+        steps: taken in the frame, with those that were taken in parts; 0 of explicit ones.
+        too_fast: what went against each other by more than a step allows, in words.
     """
 
     iterations: int = 0
@@ -47,6 +49,8 @@ class SolverStatistics:
     minimum_distance: float | None = None
     limited_steps: int = 0
     blocked: tuple[str, ...] = ()
+    steps: int = 0
+    too_fast: tuple[str, ...] = ()
 
     @staticmethod
     def of_all(statistics: Sequence[SolverStatistics]) -> SolverStatistics:
@@ -100,6 +104,7 @@ class State:
         frame: 0 at the start.
         substeps: time steps a frame.
         previous: positions and velocities one step earlier, for methods that look back so far.
+        step_seconds: of that step.
         solver_statistics: what the frame took.
         colliders: (C, 3) vertices of mesh colliders, where they have got to; None at the start.
         unfolding: (B,) of each body, for how many frames it has been made to give way because it
@@ -120,6 +125,7 @@ class State:
     frame: int
     substeps: int
     previous: tuple[Tensor, Tensor] | None = None
+    step_seconds: float = 0.0
     solver_statistics: SolverStatistics = SolverStatistics()
     colliders: NDArray[np.float64] | None = None
     unfolding: NDArray[np.int64] | None = None
@@ -140,6 +146,7 @@ class State:
         if self.previous is not None:
             for name, values in zip(PREVIOUS_KEYS, self.previous, strict=True):
                 arrays[name] = values.cpu().numpy()
+            arrays["step_seconds"] = np.array(self.step_seconds)
         if self.colliders is not None:
             arrays["colliders"] = self.colliders
         if self.unfolding is not None:
@@ -181,6 +188,7 @@ class State:
             frame,
             int(steps),
             earlier,
+            float(fitting(arrays, "step_seconds", (), "f", 0.0)),
             colliders=arrays.get("colliders"),
             unfolding=arrays.get("unfolding"),
             gave_up="gave_up" in arrays,

@@ -65,7 +65,10 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     if not records or "integrator" not in records[-1]:
         return StepReport(warning=lost)
     last = records[-1]
-    parts = [last["integrator"], f"{_count(last.get('substeps', 1), 'step')} a frame"]
+    substeps = last.get("substeps", 1)
+    parts = [last["integrator"], f"{_count(substeps, 'step')} a frame"]
+    if (steps := last.get("steps", 0)) > substeps:
+        parts.append(f"{steps} in the last one")
     if last.get("iterations"):
         parts.append(_count(last["iterations"], "iteration"))
     parts += _contacts(last)
@@ -75,6 +78,7 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     warnings = [
         *_missed(records, folder),
         *_blocked(records, start_frame),
+        *_too_fast(records, start_frame),
         *_caught(last),
         *_crossing(last),
     ]
@@ -165,6 +169,19 @@ def _blocked(records: list[Record], start_frame: int) -> list[str]:
         for what in record.get("blocked", ()):
             first.setdefault(what, start_frame + record["frame"])
     return [f"Held from frame {frame} on: {what}" for what, frame in first.items()]
+
+
+def _too_fast(records: list[Record], start_frame: int) -> list[str]:
+    """What met faster than a frame can tell."""
+    first: dict[str, int] = {}
+    for record in records:
+        for what in record.get("too_fast", ()):
+            first.setdefault(what, start_frame + record["frame"])
+    return [
+        f"{what} move against each other too fast from frame {frame} on and may pass each other: "
+        "more substeps help"
+        for what, frame in first.items()
+    ]
 
 
 def _caught(last: Record) -> list[str]:

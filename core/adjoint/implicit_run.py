@@ -63,16 +63,16 @@ class ImplicitRun:
 
     def record(self, before: State, after: State) -> None:
         """Takes the steps of the frame that the stepper has just ended."""
-        count, stepper, times = after.substeps, self._stepper, self._system.frame_times
-        is_alike = before.substeps == count and not times.changes_at(before.frame)
-        previous = before.previous if is_alike else None
+        stepper, frame_seconds = self._stepper, self._system.frame_times.of(before.frame)
         statistics = after.solver_statistics
-        state = replace(before, substeps=count, previous=previous)
-        seconds, steps = times.of(before.frame) / count, []
+        state, since = replace(before, substeps=after.substeps), 0.0
+        steps = []
         ends = zip(stepper.sampled_positions[1:], stepper.sample_fractions[1:], strict=True)
         flow = self._system.plastic_flow
         flow.plastic = before.plastic
         for positions, fraction in ends:
+            seconds, since = frame_seconds * (fraction - since), fraction
+            state = stepper.with_usable_history(state, seconds)
             converged = statistics.converged and not statistics.blocked
             steps.append(_Step(state, positions, seconds, before.frame, fraction, converged))
             flow.flow(positions, seconds)
@@ -83,6 +83,7 @@ class ImplicitRun:
                 positions=positions,
                 velocities=torch.where(self._system.free, velocities, prescribed),
                 previous=stepper.history(state),
+                step_seconds=seconds,
                 plastic=flow.plastic,
             )
         self._frames.append(steps)
@@ -214,7 +215,8 @@ class ImplicitRun:
         objective.update_lagged(step.positions)
         contact = self._gradients.contact
         if contact is not None:
-            when = step.frame, step.fraction, step.fraction - 1.0 / step.before.substeps
+            began = step.fraction - step.seconds / system.frame_times.of(step.frame)
+            when = step.frame, step.fraction, began
             contact.begin(step.positions, plain, given, *when)
         solve.prepare(step.positions, contact)
         more = None

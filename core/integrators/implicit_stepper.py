@@ -7,20 +7,26 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..minimizers.minimize_result import MinimizeResult
+from ..minimizers.momentum_balance import MomentumBalance
 from ..minimizers.newton import Newton
 from ..minimizers.prescribed_motion import PrescribedMotion
+from ..potentials.contact.approach_limit import Approach
+from ..potentials.contact.mesh_contact import MeshContact
+from ..potentials.contact.topology import Points
 from ..scene import checks
 from ..scene.pressure import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
 from .contact_failures import CostlyFrameError
 from .integrator import TimeStepper
+from .unhindered_motion import UnhinderedMotion
 
 # A frame that does not converge is taken again with twice the steps, at most this often.
 MAX_RETRIES = 3
@@ -31,6 +37,14 @@ MAX_CONTACT_ITERATIONS = 200
 # All steps of a frame that is taken again may take so many times the Newton steps of one, and each
 # as many as this at least.
 RETRY_ITERATIONS_FACTOR, MIN_ITERATIONS = 2, 10
+# A step is taken in so many parts at most, with those that are taken again, where surfaces go
+# against each other; and all of them may take so many times the Newton steps of one, and each as
+# many as are left for it, or as the least.
+MAX_PARTS, PART_ITERATIONS_FACTOR = 64, 4
+# A part that went too far is taken again, this share of it at least.
+MIN_RETAKEN_RATIO = 0.25
+# Steps whose lengths differ by no more than this ratio are equal.
+LENGTH_ROUNDING = 1e-9
 # Where surfaces hit each other, a step need not be exacter than this share of the largest
 # displacement.
 DISPLACEMENT_TOLERANCE_RATIO = 5e-3
@@ -83,6 +97,8 @@ class ImplicitStepper(TimeStepper):
         self._objective = IncrementalPotential(system, with_contact)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
+        self._unhindered = UnhinderedMotion(system)
+        self._balance = MomentumBalance(self._objective)
         self._prescribed_motion = (
             None if contact is None else PrescribedMotion(self._objective, self._newton, contact)
         )
@@ -101,18 +117,13 @@ class ImplicitStepper(TimeStepper):
         self._budget, self._spent = budget, 0
         most = _iteration_limit(self._objective.contact is not None)
         most = most if budget is None else min(most, budget)
-        is_new_length = self._system.frame_times.changes_at(state.frame)
         for retry in range(MAX_RETRIES + 1 if self.adapts else 1):
-            # What lies before is a step of this length away, or of no use.
-            is_even = state.substeps == substeps and not is_new_length
-            previous = state.previous if is_even else None
-            start = replace(
-                state, substeps=substeps, previous=previous, solver_statistics=SolverStatistics()
-            )
+            start = replace(state, substeps=substeps, solver_statistics=SolverStatistics())
             is_last = not self.adapts or retry == MAX_RETRIES
             after = self._frame(start, retry, is_last, most)
             spent += after.solver_statistics.iterations
-            if after.solver_statistics.converged:
+            # What was taken in parts has had shorter ones already.
+            if after.solver_statistics.converged or after.solver_statistics.steps > substeps:
                 break
             self._check_budget()
             substeps *= 2
@@ -149,14 +160,99 @@ class ImplicitStepper(TimeStepper):
                 left = RETRY_ITERATIONS_FACTOR * most - state.solver_statistics.iterations
                 kept = MIN_ITERATIONS * (substeps - substep - 1)
                 limit = min(most, max(MIN_ITERATIONS, left - kept))
-            state = self._step(state, step, frame, (substep + 1) / substeps, limit)
-            self.sampled_positions.append(state.positions)
-            self.sample_fractions.append((substep + 1) / substeps)
-            if not (state.solver_statistics.converged or is_last):
+            fractions = substep / substeps, (substep + 1) / substeps
+            state = self._step_in_parts(state, step, frame, fractions, limit)
+            in_parts = state.solver_statistics.steps > substep + 1
+            if not (state.solver_statistics.converged or in_parts or is_last):
                 break
         return replace(state, frame=frame + 1)
 
+    def _step_in_parts(
+        self,
+        state: State,
+        step: float,
+        frame: int,
+        fractions: tuple[float, float],
+        limit: int,
+    ) -> State:
+        """The state after a step between two fractions of a frame, in as many parts as surfaces
+        that go against each other demand."""
+        left, tries, (since, until) = 1.0, MAX_PARTS, fractions
+        iterations_left = PART_ITERATIONS_FACTOR * limit
+        while left > 0.0:
+            points, approach = self._unhindered_approach(state, left * step, frame, until)
+            share, is_enough = approach.step_size, False
+            while not is_enough:
+                # Without Newton steps left, one part takes what is left.
+                least = _least_share(tries) if iterations_left > 0 else 1.0
+                is_forced, share, tries = share < least, max(share, least), tries - 1
+                part = share * left
+                end = until if share == 1.0 else since + (until - since) * (1.0 - left + part)
+                most = min(limit, max(MIN_ITERATIONS, iterations_left))
+                after = self._step(state, part * step, frame, end, most)
+                statistics = after.solver_statistics
+                iterations_left -= statistics.iterations - state.solver_statistics.iterations
+                if is_forced:
+                    after = self._marked_too_fast(after, approach)
+                if part < 1.0 and not statistics.converged:
+                    retaken = 0.5
+                else:
+                    approach = self._approach(points, after)
+                    retaken = max(approach.step_size, MIN_RETAKEN_RATIO)
+                is_enough = retaken == 1.0 or tries == 0 or _least_share(tries) >= share
+                if not is_enough:
+                    share, state = retaken * share, _with_work_of(state, after)
+                elif approach.step_size < 1.0 and approach.objects is not None:
+                    after = self._marked_too_fast(after, approach)
+            state, left = after, left - part if share < 1.0 else 0.0
+            self.sampled_positions.append(state.positions)
+            self.sample_fractions.append(end)
+        return state
+
+    def _unhindered_approach(
+        self, state: State, seconds: float, frame: int, fraction: float
+    ) -> tuple[Points, Approach]:
+        """(V, 3) where surfaces are, and how much of their motion until a fraction of a frame may
+        be one step, as they would go without contact."""
+        contact = self._objective.contact
+        if contact is None:
+            return np.empty((0, 3)), Approach(1.0)
+        displacement = self._unhindered.displacement(state, seconds, frame, fraction)
+        surface = contact.surface
+        colliders = _colliders_of(state, contact)
+        points = surface.points(state.positions.cpu().numpy(), colliders)
+        moves = surface.points(
+            displacement.cpu().numpy(), surface.colliders_at(frame, fraction) - colliders
+        )
+        return points, contact.approach_limit.approach(points, moves)
+
+    def _approach(self, before: Points, after: State) -> Approach:
+        """How much of a part may be one step, by how surfaces went."""
+        contact = self._objective.contact
+        if contact is None:
+            return Approach(1.0)
+        colliders = _colliders_of(after, contact)
+        points = contact.surface.points(after.positions.cpu().numpy(), colliders)
+        return contact.approach_limit.approach(before, points - before, within_pieces=True)
+
+    def _marked_too_fast(self, state: State, approach: Approach) -> State:
+        """A state that says which two objects went too far against each other."""
+        assert approach.objects is not None and self._objective.contact is not None
+        first, second = (self._objective.contact.surface.names[k] for k in approach.objects)
+        what = f"{first} and {second}" if first != second else f"{first} and itself"
+        statistics = state.solver_statistics
+        too_fast = tuple(dict.fromkeys((*statistics.too_fast, what)))
+        return replace(state, solver_statistics=replace(statistics, too_fast=too_fast))
+
+    @staticmethod
+    def with_usable_history(state: State, step: float) -> State:
+        """A state that begins a step of so many seconds, without what lies before where that is a
+        step of another length away: over a hit, differences of unequal steps go on pushing."""
+        is_even = math.isclose(state.step_seconds, step, rel_tol=LENGTH_ROUNDING)
+        return state if is_even else replace(state, previous=None)
+
     def _step(self, state: State, step: float, frame: int, fraction: float, limit: int) -> State:
+        state = self.with_usable_history(state, step)
         start = state.positions
         self._system.go_to(frame, fraction)
         prediction = self.prediction(state, step)
@@ -188,6 +284,9 @@ class ImplicitStepper(TimeStepper):
             guess, blocked = advanced.positions, (*blocked, *advanced.blocked)
         self._newton.begin()
         result = self._newton.minimize(guess, tolerance, span, limit, relaxation=relaxation)
+        if contact is not None:
+            balanced = self._balance(result.positions)
+            result = replace(result, positions=balanced)
         positions, self._spent = result.positions, self._spent + result.iterations
         self._system.plastic_flow.flow(positions, step)
         velocities = self.velocities(state, positions, step)
@@ -197,6 +296,7 @@ class ImplicitStepper(TimeStepper):
             positions=positions,
             velocities=torch.where(self._system.free, velocities, prescribed),
             previous=self.history(state),
+            step_seconds=step,
             solver_statistics=self._statistics(result, state.solver_statistics, span, blocked),
             colliders=None if contact is None else contact.colliders,
             plastic=self._system.plastic_flow.plastic,
@@ -219,6 +319,7 @@ class ImplicitStepper(TimeStepper):
     ) -> SolverStatistics:
         """Those of a frame so far, with a step that ended in ``result``."""
         statistics, contact = result.added_to(before, span), self._objective.contact
+        statistics = replace(statistics, steps=before.steps + 1)
         if contact is None:
             return statistics
         min_distance = contact.min_distance(result.positions)
@@ -277,8 +378,35 @@ class ImplicitStepper(TimeStepper):
 def most_iterations(with_contact: bool, substeps: int | None) -> str:
     """The most that a frame takes, with contact or without, such as ``420 iterations``."""
     limit = _iteration_limit(with_contact)
+    if with_contact:
+        limit = PART_ITERATIONS_FACTOR * limit + MAX_PARTS * MIN_ITERATIONS
     tries = 1 + RETRY_ITERATIONS_FACTOR * MAX_RETRIES if substeps is None else substeps
     return f"{tries * limit} iterations"
+
+
+def _least_share(tries: int) -> float:
+    """The share of what is left of a step that a part has to take, with so many tries left: half of
+    all are as short as they need to be, the others share what is left then."""
+    return 0.0 if 2 * tries > MAX_PARTS else 1.0 / tries
+
+
+def _colliders_of(state: State, contact: MeshContact) -> Points:
+    """(C, 3) where the colliders of a state are, in metres."""
+    return contact.surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
+
+
+def _with_work_of(state: State, dropped: State) -> State:
+    """A state with the work of a step from it that is taken again."""
+    work = dropped.solver_statistics
+    statistics = replace(
+        state.solver_statistics,
+        iterations=work.iterations,
+        linear_iterations=work.linear_iterations,
+        factorizations=work.factorizations,
+        limited_steps=work.limited_steps,
+        steps=work.steps,
+    )
+    return replace(state, solver_statistics=statistics)
 
 
 def _iteration_limit(with_contact: bool) -> int:

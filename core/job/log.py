@@ -31,6 +31,8 @@ _MEMBERS: dict[str, Any] = {
     "minimum_distance": float | None,
     "limited_steps": int,
     "blocked": list[str],
+    "steps": int,
+    "too_fast": list[str],
     "unfolding": list[str],
     "caught": list[str],
     "inverted_tets": int,

@@ -31,8 +31,7 @@ def thin_part(vertices: FloatArray, triangles: IndexArray, fraction: float) -> f
         triangles: (T, 3).
         fraction: of the area.
     """
-    each = [_samples(vertices, triangles, axis) for axis in range(3)]
-    thickness, area = np.concatenate(each, axis=1)
+    thickness, area, _ = samples(vertices, triangles)
     if len(thickness) == 0:
         return float("inf")
     order = np.argsort(thickness, kind="stable")
@@ -40,8 +39,25 @@ def thin_part(vertices: FloatArray, triangles: IndexArray, fraction: float) -> f
     return float(thickness[order][np.searchsorted(thinner, fraction * thinner[-1])])
 
 
-def _samples(vertices: FloatArray, triangles: IndexArray, axis: int) -> FloatArray:
-    """(2, S): thickness below points of the surface that faces an axis, and the area of each."""
+def samples(
+    vertices: FloatArray, triangles: IndexArray
+) -> tuple[FloatArray, FloatArray, IndexArray]:
+    """(S,) each: thickness (m) below points of the surface, weights as of areas, and the triangles
+    that the points are on.
+
+    Args:
+        vertices: (V, 3).
+        triangles: (T, 3).
+    """
+    each = [_samples(vertices, triangles, axis) for axis in range(3)]
+    thickness, area, triangle = (np.concatenate(part) for part in zip(*each, strict=True))
+    return thickness, area, triangle
+
+
+def _samples(
+    vertices: FloatArray, triangles: IndexArray, axis: int
+) -> tuple[FloatArray, FloatArray, IndexArray]:
+    """``samples`` of the surface that faces an axis."""
     corners = vertices[triangles][..., [(axis + 1) % 3, (axis + 2) % 3, axis]]
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.sqrt((normal**2).sum(axis=1))
@@ -55,7 +71,7 @@ def _samples(vertices: FloatArray, triangles: IndexArray, axis: int) -> FloatArr
     cosine = np.abs(normal[at, 2]) / length[at]
     kept = cosine >= _MIN_COSINE
     # A slab is thinner than a ray through it is long, and the oblique is hit less often.
-    return np.stack([chord[kept] * cosine[kept], 1.0 / cosine[kept]])
+    return chord[kept] * cosine[kept], 1.0 / cosine[kept], at[kept]
 
 
 def _solid(ray: IndexArray, enters: NDArray[np.bool_]) -> tuple[IndexArray, IndexArray]:

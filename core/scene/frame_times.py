@@ -36,10 +36,6 @@ class FrameTimes:
         whole = min(frame, len(self._seconds) - 1)
         return float(self._before[whole]) + (frame - whole) * self.of(frame)
 
-    def changes_at(self, frame: int) -> bool:
-        """Whether the frame after ``frame`` is of another length than the one before."""
-        return frame > 0 and self.of(frame) != self.of(frame - 1)
-
 
 def _means(scale: Channel) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """(F,) of each frame in turn; the last is of all that follow."""

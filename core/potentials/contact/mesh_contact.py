@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from ...scene.friction import FrictionTable
 from ...scene.scene import Scene
 from ..potential import Potential, TimeStep
 from . import accepted_moves
+from .approach_limit import ApproachLimit
 from .barrier import ContactBarrier
 from .detection import Detection
 from .displacement_limit import DisplacementLimit
@@ -63,6 +65,7 @@ class MeshContact(Potential):
         #: (O, O) d̂ of every two objects, in metres.
         self.distances = contact_distances(scene)
         self._detection = Detection(self.surface, self.distances)
+        self._meshes = meshes
         self._adaptive: AdaptiveStiffness | None = None
         stiffness: float | Values = contact.stiffness or 1.0
         if self._area_weighted:
@@ -136,6 +139,13 @@ class MeshContact(Potential):
         """
         displacements = self.surface.points(displacement.cpu().numpy(), collider_displacement)
         return self._limit.step_size(self.points(positions), displacements, limit)
+
+    @cached_property
+    def approach_limit(self) -> ApproachLimit:
+        """Tells how far surfaces may go against each other in one step."""
+        thickness = [float(mesh.mean_edges.mean()) for mesh in self._meshes]
+        colliders = len(self.surface.names) - len(thickness)
+        return ApproachLimit(self.surface, np.array([*thickness, *[math.inf] * colliders]))
 
     def build_static_candidates(self, positions: Tensor) -> None:
         """Builds the candidates at (3, N) positions, unless those are the ones built last."""
@@ -350,6 +360,12 @@ class MeshContact(Potential):
         """The objects that are within the activation distance of others or themselves."""
         self.build_static_candidates(positions)
         return set(self._stencils(positions).collisions.objects.ravel().tolist())
+
+    def objects_that_push(self, positions: Tensor) -> NDArray[np.int64]:
+        """(K, 2) objects that are within the activation distance of each other, among the
+        candidates that were built last."""
+        found: NDArray[np.int64] = np.unique(self._stencils(positions).collisions.objects, axis=0)
+        return found
 
     def count(self, positions: Tensor) -> int:
         """How many collisions there are."""

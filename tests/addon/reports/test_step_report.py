@@ -92,6 +92,21 @@ def test_what_was_held_is_named_once_with_its_first_frame(job: Job) -> None:
     assert warning == (f"Held from frame 11 on: {pins}. Held from frame 12 on: {plate}")
 
 
+def test_steps_beyond_those_of_each_frame_are_counted(job: Job) -> None:
+    words, _ = reported(job, IMPLICIT | {"substeps": 2, "steps": 5})
+    assert "2 steps a frame, 5 in the last one" in words
+    assert "last one" not in reported(job, IMPLICIT | {"substeps": 2, "steps": 2})[0]
+
+
+def test_what_may_have_passed_each_other_is_named_with_the_first_frame(job: Job) -> None:
+    names = [[], ["Ball and Wall"], ["Ball and Wall"]]
+    _, warning = reported(job, *(IMPLICIT | {"too_fast": each} for each in names))
+    assert warning == (
+        "Ball and Wall move against each other too fast from frame 11 on and may pass each other: "
+        "more substeps help"
+    )
+
+
 def test_both_warnings_are_reported(job: Job) -> None:
     _, warning = reported(job, IMPLICIT | {"converged": False, "blocked": ["Plate"]})
     assert warning.startswith("1 frame did not reach the tolerance: more substeps help. Held from")

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How far surfaces may go against each other in one implicit step.
+
+No search lets surfaces cross, but the end of a step is a minimum, and where bodies would end beyond
+each other it may lie on the way around: a soft block flows past the one that it should hit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...geometry.box_pairs import Boxes, pairs_among
+from ...geometry.components import components
+from ...geometry.groups import chunks, expand, grouped, runs
+from ...linear_solvers.rigid_modes import bisect
+from ...meshing.local_thickness import samples
+from .surface import CollisionSurface
+from .topology import Points, Values
+
+# Of the thickness of the thinner one, how far two surfaces may go against each other.
+APPROACH_RATIO = 0.5
+# Parts that the surfaces are divided into: of each connected piece, and of all about.
+MAX_PIECE_PARTS, MAX_PARTS = 32, 2048
+# Pairs of triangles that are looked at at once.
+MAX_ELEMENT_PAIRS = 200_000
+
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Approach:
+    """How much of a motion may be one step.
+
+    Args:
+        step_size: the share of it, at most 1.
+        objects: the two that allow no more; None where nothing limits it.
+    """
+
+    step_size: float
+    objects: tuple[int, int] | None = None
+
+
+class _Motion(NamedTuple):
+    """Of the parts of a surface.
+
+    Args:
+        points, displacements: (V, 3) of vertices in metres.
+        boxes: (2, P, 2, 3) lower and upper corners around each part, at the start and at the end.
+        ranges: (P, 2, 3) least and largest displacement along each axis.
+    """
+
+    points: Points
+    displacements: Points
+    boxes: Points
+    ranges: Points
+
+
+class ApproachLimit:
+    """Tells from a motion without contact how much of it surfaces may go in one step.
+
+    Surfaces are divided into parts. Two of them meet no sooner than the boxes around them do. Their
+    triangles go against each other only as far as the outsides of both face the motion and each
+    other: what slides along another one does not. From where they meet, they may go on by half the
+    thickness of the solid behind the thinner one. Surfaces without a solid behind them, such as
+    open colliders, leave it to what they meet.
+
+    Args:
+        surface: what touches.
+        default_thickness: (O,) of each object in metres, where rays find none.
+    """
+
+    def __init__(self, surface: CollisionSurface, default_thickness: Values) -> None:
+        self._surface = surface
+        triangles = surface.triangles.astype(np.intp)
+        piece_of = components(len(surface.rest), surface.edges)
+        faces, self._order, offsets = _divided(surface, triangles, piece_of)
+        self._elements, self._is_border = faces
+        self._first = offsets[:-1]
+        self._counts = np.diff(offsets)
+        # A border's third corner tells which side is outside, and is no part of it.
+        borders = self._elements[:, [0, 1, 1]]
+        self._ends = np.where(self._is_border[:, None], borders, self._elements)
+        self._vertices = self._ends[self._order].ravel()
+        leading = self._vertices[3 * self._first]
+        self._piece, self._object = piece_of[leading], surface.object_of[leading]
+        self._group = surface.group_of[leading]
+        #: Parts of what is attached to another object go through that.
+        self._spared = np.bitwise_and.reduce(surface.spared[self._ends], axis=1)
+        self._can_meet = surface.by_groups(surface.can_collide)
+        self._meets_own = np.diag(self._can_meet)[self._group]
+        self._thickness = self._thicknesses(piece_of, triangles, default_thickness)
+        self._thinnest = float(self._thickness.min(initial=np.inf))
+        self._neighbours = self._find_neighbours()
+        self._piece_of, self._piece_count = piece_of, int(piece_of.max(initial=-1)) + 1
+        self._moves_alone = np.isin(np.arange(self._piece_count), self._piece[self._meets_own])
+
+    def approach(
+        self, points: Points, displacements: Points, within_pieces: bool = False
+    ) -> Approach:
+        """How much of a motion may be one step.
+
+        Args:
+            points: (V, 3) where it begins, in metres.
+            displacements: (V, 3) that vertices go, linearly, in metres.
+            within_pieces: whether parts of one connected piece may meet, too.
+        """
+        if len(self._first) == 0:
+            return Approach(1.0)
+        common = displacements[self._vertices].mean(axis=0)
+        relative = displacements - common
+        if 2.0 * _longest(relative[self._vertices]) <= APPROACH_RATIO * self._thinnest:
+            return Approach(1.0)
+        limits = [self._limit(self._motion(points, relative), of_one=False)]
+        if within_pieces and self._moves_alone.any():
+            deforming = self._deforming(points, displacements)
+            if 2.0 * _longest(deforming) > APPROACH_RATIO * self._thinnest:
+                limits.append(self._limit(self._motion(points, deforming), of_one=True))
+        return min(limits, key=lambda limit: limit.step_size)
+
+    # Parts
+
+    def _thicknesses(self, piece_of: Indices, triangles: Indices, default: Values) -> Values:
+        """(P,) of the solid behind each part; infinite behind a sheet."""
+        out = np.full(len(self._first), np.inf)
+        surface, part_of = self._surface, np.empty(len(self._elements), dtype=np.intp)
+        part_of[self._order] = np.repeat(np.arange(len(out)), self._counts)
+        order, offsets = grouped(self._piece, int(piece_of.max(initial=-1)) + 1)
+        for piece, parts in enumerate(np.split(order, offsets[1:-1])):
+            own = np.flatnonzero(piece_of[triangles[:, 0]] == piece)
+            if len(own) == 0:
+                continue
+            thickness, area, at = samples(surface.rest, triangles[own])
+            whole = _median(thickness, area, default[surface.object_of[triangles[own[0], 0]]])
+            for part in parts:
+                chosen = part_of[own[at]] == part
+                out[part] = _median(thickness[chosen], area[chosen], whole)
+        return out
+
+    def _find_neighbours(self) -> NDArray[np.int64]:
+        """Sorted keys of the pairs of parts that share vertices."""
+        part = np.repeat(np.arange(len(self._first)), 3 * self._counts)
+        pairs = np.unique(np.stack([self._vertices, part], axis=1), axis=0)
+        counts = np.bincount(pairs[:, 0])
+        found = [np.empty(0, dtype=np.int64)]
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        for ahead in range(1, int(counts.max(initial=0))):
+            # Rows of one vertex follow each other, its parts in order.
+            first = np.arange(len(pairs) - ahead)
+            same = first[first + ahead < starts[pairs[first, 0] + 1]]
+            found.append(self._key(pairs[same, 1], pairs[same + ahead, 1]))
+        return np.unique(np.concatenate(found))
+
+    def _key(self, one: Indices, other: Indices) -> NDArray[np.int64]:
+        key: NDArray[np.int64] = np.minimum(one, other) * len(self._first) + np.maximum(one, other)
+        return key
+
+    # Motion
+
+    def _motion(self, points: Points, displacements: Points) -> _Motion:
+        before, moved = points[self._vertices], displacements[self._vertices]
+        starts = 3 * self._first
+        low, high = np.minimum.reduceat, np.maximum.reduceat
+        boxes = np.stack(
+            [
+                np.stack([low(at, starts), high(at, starts)], axis=1)
+                for at in (before, before + moved)
+            ]
+        )
+        ranges = np.stack([low(moved, starts), high(moved, starts)], axis=1)
+        return _Motion(points, displacements, boxes, ranges)
+
+    def _deforming(self, points: Points, displacements: Points) -> Points:
+        """(V, 3) displacements less the rigid motion of each piece, of those that meet
+        themselves; zero elsewhere."""
+        out = np.zeros_like(displacements)
+        for piece in np.flatnonzero(self._moves_alone):
+            own = np.flatnonzero(self._piece_of == piece)
+            out[own] = _without_rigid(points[own], displacements[own])
+        return out
+
+    def _limit(self, motion: _Motion, of_one: bool) -> Approach:
+        """How much of a motion may be one step, of parts of one piece or of different ones."""
+        low = motion.boxes[:, :, 0].min(axis=0)
+        high = motion.boxes[:, :, 1].max(axis=0)
+        limit = Approach(1.0)
+        for one, other in pairs_among(Boxes(low, high)):
+            one, other = self._may_meet(one, other, of_one)
+            allowed = APPROACH_RATIO * np.minimum(self._thickness[one], self._thickness[other])
+            speed = self._relative_range(motion, one, other)
+            fast = speed > allowed
+            one, other, allowed, speed = one[fast], other[fast], allowed[fast], speed[fast]
+            meeting, parting = self._contact_times(motion, one, other)
+            may = (meeting <= parting) & ((1.0 - meeting) * speed > allowed)
+            one, other, allowed, meeting = one[may], other[may], allowed[may], meeting[may]
+            if len(one) == 0:
+                continue
+            sizes = self._step_sizes(motion, one, other, allowed, meeting)
+            least = int(sizes.argmin())
+            if sizes[least] < limit.step_size:
+                objects = int(self._object[one[least]]), int(self._object[other[least]])
+                limit = Approach(float(sizes[least]), objects)
+        return limit
+
+    def _may_meet(self, one: Indices, other: Indices, of_one: bool) -> tuple[Indices, Indices]:
+        is_same = self._piece[one] == self._piece[other]
+        chosen = self._can_meet[self._group[one], self._group[other]] & (is_same == of_one)
+        one, other = one[chosen], other[chosen]
+        if of_one and len(one):
+            apart = ~np.isin(self._key(one, other), self._neighbours)
+            one, other = one[apart], other[apart]
+        return one, other
+
+    @staticmethod
+    def _relative_range(motion: _Motion, one: Indices, other: Indices) -> Values:
+        """(K,) how far two parts may go relative to each other at most, in metres."""
+        a, b = motion.ranges[one], motion.ranges[other]
+        widest = np.maximum(np.abs(a[:, 1] - b[:, 0]), np.abs(a[:, 0] - b[:, 1]))
+        lengths: Values = np.linalg.norm(widest, axis=1)
+        return lengths
+
+    @staticmethod
+    def _contact_times(motion: _Motion, one: Indices, other: Indices) -> tuple[Values, Values]:
+        """(K,) shares of the motion between which the boxes of two parts overlap."""
+        a, b = motion.boxes[:, one], motion.boxes[:, other]
+        gaps = np.concatenate([a[:, :, 0] - b[:, :, 1], b[:, :, 0] - a[:, :, 1]], axis=2)
+        return _overlap(gaps[0], gaps[1])
+
+    def _step_sizes(
+        self, motion: _Motion, one: Indices, other: Indices, allowed: Values, meeting: Values
+    ) -> Values:
+        """(K,) the shares of the motion that pairs of parts allow, infinite where all of it.
+
+        Args:
+            allowed: (K,) how far they may go against each other, in metres.
+            meeting: (K,) the shares of the motion before which they do not meet.
+        """
+        out = np.full(len(one), np.inf)
+        counts = self._counts[one] * self._counts[other]
+        for some in chunks(counts, MAX_ELEMENT_PAIRS):
+            pair, number = expand(counts[some])
+            pair = pair + some.start
+            across = self._counts[other][pair]
+            first, second = (
+                self._order[self._first[part][pair] + place]
+                for part, place in ((one, number // across), (other, number % across))
+            )
+            sizes = self._element_sizes(motion, first, second, allowed[pair], meeting[pair])
+            np.minimum.at(out, pair, sizes)
+        return out
+
+    def _element_sizes(
+        self, motion: _Motion, first: Indices, second: Indices, allowed: Values, meeting: Values
+    ) -> Values:
+        """The same of pairs of elements, that go against each other with the outsides of both."""
+        normals = [self._normals(motion.points, own) for own in (first, second)]
+        objects = [self._surface.object_of[self._ends[own, 0]] for own in (first, second)]
+        spared = (self._spared[first] | self._spared[second]) & self._surface.spared_bits[*objects]
+        faces = (np.einsum("ki,ki->k", *normals) < 0.0) & (spared == 0)
+        out = np.full(len(first), np.inf)
+        kept = np.flatnonzero(faces)
+        allowed, meeting = allowed[kept], meeting[kept]
+        closing, is_ahead = np.full(len(kept), np.inf), np.ones(len(kept), dtype=bool)
+        for own, against, normal in (
+            (first[kept], second[kept], normals[0][kept]),
+            (second[kept], first[kept], normals[1][kept]),
+        ):
+            heights, moves = (
+                [np.einsum("ki,kci->kc", normal, at[self._ends[e]]) for e in (own, against)]
+                for at in (motion.points, motion.displacements)
+            )
+            towards = np.maximum(moves[0].max(axis=1) - moves[1].min(axis=1), 0.0)
+            is_ahead &= heights[1].max(axis=1) > heights[0].min(axis=1)
+            gaps = np.maximum(heights[1].min(axis=1) - heights[0].max(axis=1), 0.0)
+            ratio = np.full(len(kept), np.inf)
+            np.divide(gaps, towards, out=ratio, where=towards > 0.0)
+            meeting = np.maximum(meeting, ratio)
+            closing = np.minimum(closing, towards)
+        may = np.flatnonzero(is_ahead & (meeting < 1.0))
+        may = may[(1.0 - meeting[may]) * closing[may] > allowed[may]]
+        out[kept[may]] = meeting[may] + allowed[may] / closing[may]
+        return out
+
+    def _normals(self, points: Points, elements: Indices) -> Points:
+        """(E, 3) unit normals, of borders within their triangle and away from it; zero where there
+        is no area."""
+        a, b, c = (points[self._elements[elements, k]] for k in range(3))
+        normals = np.cross(b - a, c - a)
+        borders = self._is_border[elements]
+        normals[borders] = np.cross(b[borders] - a[borders], normals[borders])
+        lengths = np.linalg.norm(normals, axis=1, keepdims=True)
+        unit: Points = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0.0)
+        return unit
+
+
+def _divided(
+    surface: CollisionSurface, triangles: Indices, piece_of: Indices
+) -> tuple[tuple[Indices, Mask], Indices, Indices]:
+    """The elements of a surface, (E, 3) triangles and then, of open pieces, edges with the corner
+    opposite and triangles as seen from behind, and which are edges; the order in which those of a
+    part follow each other, and (P + 1,) where each part begins in it."""
+    edges = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2), axis=2)
+    _, numbers, counts = np.unique(
+        edges.reshape(-1, 2), axis=0, return_inverse=True, return_counts=True
+    )
+    face, side = np.nonzero(counts[numbers.reshape(-1)].reshape(-1, 3) == 1)
+    borders = np.stack([triangles[face, (side + k) % 3] for k in range(3)], axis=1)
+    is_open = np.isin(piece_of[triangles[:, 0]], piece_of[borders[:, 0]])
+    elements = np.concatenate([triangles, borders, triangles[is_open][:, ::-1]])
+    kinds = np.repeat([0, 1, 2], [len(triangles), len(borders), np.count_nonzero(is_open)])
+    _, number = np.unique(
+        np.stack([piece_of[elements[:, 0]], kinds], axis=1), axis=0, return_inverse=True
+    )
+    order, starts = runs(number.ravel())
+    pieces = np.split(order, starts[1:-1]) if len(order) else []
+    most = max(1, min(MAX_PIECE_PARTS, MAX_PARTS // max(1, len(pieces))))
+    centres = surface.rest[elements].mean(axis=1)
+    parts = [
+        part for piece in pieces for part in bisect(centres, piece, max(1, -(-len(piece) // most)))
+    ]
+    offsets = np.cumsum([0, *(len(part) for part in parts)])
+    return (elements, kinds == 1), np.concatenate([np.empty(0, np.intp), *parts]), offsets
+
+
+def _median(values: Values, weights: Values, default: float) -> float:
+    """The weighted median; a default where there is none."""
+    if len(values) == 0:
+        return default
+    order = np.argsort(values, kind="stable")
+    sums = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(sums, 0.5 * sums[-1])])
+
+
+def _longest(vectors: Points) -> float:
+    return float(np.sqrt(np.einsum("vi,vi->v", vectors, vectors).max(initial=0.0)))
+
+
+def _overlap(before: Values, after: Values) -> tuple[Values, Values]:
+    """(K,) shares of a motion between which all of (K, A) gaps, which change linearly from
+    ``before`` to ``after``, are at most zero; the first above the second where they never are."""
+    change = after - before
+    with np.errstate(divide="ignore", invalid="ignore"):
+        zero = -before / change
+    never = np.where(before > 0.0, np.inf, -np.inf)
+    enter = np.where(change < 0.0, zero, np.where(change > 0.0, 0.0, never))
+    leave = np.where(change > 0.0, zero, np.where(change < 0.0, 1.0, -never))
+    return np.maximum(enter.max(axis=1), 0.0), np.minimum(leave.min(axis=1), 1.0)
+
+
+def _without_rigid(points: Points, displacements: Points) -> Points:
+    """(V, 3) displacements less their mean and the rotation that fits them best."""
+    arms = points - points.mean(axis=0)
+    relative = displacements - displacements.mean(axis=0)
+    inertia = np.einsum("vi,vi->", arms, arms) * np.eye(3) - arms.T @ arms
+    moment = np.cross(arms, relative).sum(axis=0)
+    rotation = np.linalg.lstsq(inertia, moment, rcond=None)[0]
+    out: Points = relative - np.cross(rotation, arms)
+    return out
