@@ -15,6 +15,7 @@ from typing import NoReturn
 from . import first_use
 from .errors import SuppleError
 from .garbage import kept_for_good
+from .job import memory
 from .job.files import why_not_written
 
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
@@ -33,6 +34,10 @@ def main(words: Sequence[str] | None = None) -> int:
         # Of a file that is not the job's: a compiled loop. Not all errors say which.
         path = error.filename or os.environ.get("NUMBA_CACHE_DIR", "a compiled loop")
         return _failed(why_not_written(Path(path), error))
+    except (MemoryError, RuntimeError) as error:
+        if not memory.is_shortage(error):
+            raise
+        return _failed(memory.shortage_message(error))
     return 0
 
 

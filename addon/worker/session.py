@@ -14,7 +14,7 @@ import sys
 from enum import Enum
 
 from ...core.errors import JobInUseError, SuppleError
-from ...core.job import OUTPUT, Job, lock, warm_up
+from ...core.job import OUTPUT, Job, lock, memory, warm_up
 from ...core.job.files import remove, why_not_written
 from . import solver_environment, warm_worker
 
@@ -22,6 +22,8 @@ from . import solver_environment, warm_worker
 PREPARING = "Preparing the solver for first use …"
 # How long a worker may take to end before it is killed. Its files are whole at any moment.
 TERMINATION_SECONDS = 0.5
+# The signal by which systems end what takes too much memory.
+KILLED = 9
 
 
 class State(Enum):
@@ -53,6 +55,7 @@ class Session:
         self.state = State.MESHING
         self.last_frame = reached
         self.failure = SuppleError()
+        self._peak_bytes: int | None = None
         self._output = job.folder / OUTPUT
         self._process = self._start(mesh_only)
 
@@ -64,6 +67,8 @@ class Session:
         """Looks what the worker has done since the last time; costs next to nothing."""
         if not self.state.runs:
             return self.state
+        # Nothing tells afterwards; the process is still known until it is polled.
+        self._peak_bytes = memory.peak_bytes(self._process.pid) or self._peak_bytes
         status = self._process.poll()
         if self.state is State.MESHING and self.job.has_tet_scene():
             self.state = State.SIMULATING
@@ -121,6 +126,8 @@ class Session:
         errors = [line for line in lines if line.startswith("error: ")]
         if errors:
             return errors[-1].removeprefix("error: ")
+        if status == -KILLED:
+            return memory.killed_message(self._peak_bytes, self._output)
         if status < 0 and sys.platform != "win32":
             return f"The solver was killed by signal {-status}; {self._output} has its output."
         return f"The solver ended unexpectedly; {self._output} says why."

@@ -14,7 +14,7 @@ import pytest
 from supple.addon.worker import session, solver_environment
 from supple.addon.worker.session import State
 from supple.core.errors import SuppleError
-from supple.core.job import Job, lock
+from supple.core.job import Job, lock, memory
 
 
 @pytest.fixture
@@ -59,11 +59,27 @@ def test_a_worker_that_crashes_is_reported_with_the_file_of_its_output(job, work
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
-def test_a_worker_that_is_killed_is_reported(job, worker):
-    worker("import os; os.kill(os.getpid(), 9)")
+def test_a_worker_that_is_killed_for_its_memory_is_reported_with_what_it_took(job, worker):
+    # 300 MB, and long enough to be seen with them.
+    program = "import os, time; held = bytearray(300_000_000); held[::4096] = b'1' * 73243; "
+    worker(program + "time.sleep(0.5); os.kill(os.getpid(), 9)")
     running = session.start(job)
     assert outcome(running) is State.FAILED
-    assert "killed by signal 9" in str(running.failure)
+    words = str(running.failure)
+    assert "killed (signal 9), most likely since memory ran out" in words
+    assert "Resolution" in words
+    if sys.platform == "linux":
+        taken = float(words.split("the solver had taken ")[1].split(" MB")[0])
+        assert 300.0 < taken < 400.0
+        assert words.split(" MB of ")[1].startswith(memory.in_bytes(memory.total_bytes()))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")
+def test_a_worker_that_another_signal_ends_is_reported_with_its_number(job, worker):
+    worker("import os; os.kill(os.getpid(), 11)")
+    running = session.start(job)
+    assert outcome(running) is State.FAILED
+    assert "killed by signal 11" in str(running.failure)
 
 
 def test_one_of_two_that_began_at_once_names_the_other_whose_output_is_there(job, worker):
