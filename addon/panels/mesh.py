@@ -23,5 +23,6 @@ class SUPPLE_PT_mesh(SoftBodySidebar, bpy.types.Panel):
         layout.operator(ids.TETRAHEDRALIZE, icon="MESH_ICOSPHERE")
         if props.mesh_report:
             layout.label(text=props.mesh_report)
-        if props.bending_report:
-            write(layout, context, props.bending_report)
+        for report in (props.parts_report, props.bending_report):
+            if report:
+                write(layout, context, report)

@@ -171,6 +171,7 @@ class SuppleObject(
     mesh_report: StringProperty(options=HIDDEN)
     touching_report: StringProperty(options=HIDDEN)
     bending_report: StringProperty(options=HIDDEN)
+    parts_report: StringProperty(options=HIDDEN)
     field_path: StringProperty(
         subtype="FILE_PATH", options=HIDDEN | {"PATH_SUPPORTS_BLEND_RELATIVE"}
     )

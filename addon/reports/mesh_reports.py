@@ -23,6 +23,7 @@ def keep(job: Job, captured: Capture) -> None:
             obj.supple.mesh_report = f"{count} tets, quality {quality:.2f}"
             obj.supple.touching_report = _touching(report.get("touching"))
             obj.supple.bending_report = _bending(report.get("bending_ratio"), obj)
+            obj.supple.parts_report = _parts(report.get("loose_parts"), report.get("pieces"), obj)
 
 
 def _touching(verdict: object) -> str:
@@ -41,6 +42,19 @@ def _bending(ratio: object, obj: bpy.types.Object) -> str:
         f"Thin parts of {obj.name} have too few tetrahedra and bend {ratio:.2g} times too stiffly. "
         f"With Resolution {resolution} they bend at most {MAX_BENDING_RATIO} times too stiffly."
     )
+
+
+def _parts(parts: object, pieces: object, obj: bpy.types.Object) -> str:
+    """How many loose parts a mesh has, and which hold together; nothing where it has one, or in a
+    job that does not report it."""
+    if not isinstance(parts, int) or not isinstance(pieces, int) or parts <= 1:
+        return ""
+    text = f"{obj.name} has {parts} loose parts"
+    if pieces == 1:
+        return f"{text}. They overlap or lie in each other, and hold together as one piece."
+    if pieces < parts:
+        return f"{text}. Those that overlap hold together: it falls into {pieces} pieces."
+    return f"{text}. None of them overlap, so that nothing holds them together."
 
 
 def summary(job: Job, captured: Capture) -> str:
@@ -63,4 +77,5 @@ def _of_bodies(job: Job, captured: Capture) -> Iterator[tuple[CapturedObject, di
 def forget(scene: bpy.types.Scene) -> None:
     for obj in scene.objects:
         if obj.supple.mesh_report:
-            obj.supple.mesh_report = obj.supple.touching_report = obj.supple.bending_report = ""
+            obj.supple.mesh_report = obj.supple.touching_report = ""
+            obj.supple.bending_report = obj.supple.parts_report = ""

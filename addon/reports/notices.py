@@ -25,7 +25,7 @@ from ..paths import absolute
 from ..playback import mesh_cache, pc2, refined_frames, retimed
 from ..time_stretching import is_stretched
 from ..units import gravity, metres_per_unit
-from . import coarse_meshes, missing_frames, obstacles, outdated
+from . import coarse_meshes, far_away, missing_frames, obstacles, outdated
 
 #: Of the gravity that a new scene has, as Blender shows it.
 EARTH_M_PER_S2 = 9.81
@@ -94,7 +94,12 @@ def before_a_run(context: bpy.types.Context) -> list[str]:
         *(
             text
             for obj in soft_bodies(context)
-            for text in (*_scenes(context.scene, obj), *_mesh(context.scene, obj), _coarseness(obj))
+            for text in (
+                *_scenes(context.scene, obj),
+                *_mesh(context.scene, obj),
+                far_away.text(context.scene, obj),
+                _coarseness(obj),
+            )
             if text
         ),
     ]
@@ -107,6 +112,8 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
     yield from (
         Notice(text, is_problem=False) for text in (*_scenes(scene, obj), *_mesh(scene, obj))
     )
+    if reason := far_away.text(scene, obj):
+        yield Notice(reason, is_problem=False)
     if reason := _coarseness(obj):
         # It would change what a modifier makes of the mesh.
         button = "" if subdivisions(obj) else ids.SUBDIVIDE

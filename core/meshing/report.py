@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..geometry.components import components
 from ..geometry.orientation import orient_consistently
 from ..geometry.tet_mesh import TetMesh
 from .bending import MAX_BENDING_RATIO, bending_ratio, thin_thickness
@@ -31,6 +33,9 @@ class MeshReport:
         surface_volume: inside the surface the tets were made from, in cubic metres; None where
             the surface is open.
         bending_ratio: by how much too stiffly the thin parts bend, 1 for as they should.
+        loose_parts: how many parts of the surface have no vertex and no place in common.
+        pieces: how many parts of the tets have no vertex in common. Parts of the surface that
+            overlap are of one, and so is a hollow with what is around it.
     """
 
     tets: int
@@ -41,13 +46,20 @@ class MeshReport:
     volume: float
     surface_volume: float | None
     bending_ratio: float
+    loose_parts: int
+    pieces: int
 
     def __str__(self) -> str:
         return (
             f"{self.tets} tets, {self.vertices} vertices; {self._compare()}; worst tet: quality "
             f"{self.minimum_quality:.2f}, angle {self.minimum_dihedral:.0f}°, altitude "
-            f"{self.shortest_altitude:.3g} m{self._bending()}"
+            f"{self.shortest_altitude:.3g} m{self._bending()}{self._parts()}"
         )
+
+    def _parts(self) -> str:
+        if self.loose_parts == 1 and self.pieces == 1:
+            return ""
+        return f"; {_counted(self.loose_parts, 'loose part')}, {_counted(self.pieces, 'piece')}"
 
     def _bending(self) -> str:
         if self.bending_ratio <= MAX_BENDING_RATIO:
@@ -83,6 +95,8 @@ def report(
         volume=float(mesh.material_volumes.sum()),
         surface_volume=_surface_volume(points, faces),
         bending_ratio=bending_ratio(edge_length, thin_thickness(points, faces)),
+        loose_parts=_loose_parts(points, faces),
+        pieces=_component_count(mesh.tets),
     )
 
 
@@ -111,6 +125,22 @@ def mean_ratios(mesh: TetMesh) -> FloatArray:
     )
     ratios: FloatArray = 12.0 * (3.0 * mesh.rest_volumes) ** (2 / 3) / squared
     return ratios
+
+
+def _loose_parts(vertices: FloatArray, triangles: NDArray[np.intp]) -> int:
+    _, place = np.unique(vertices, axis=0, return_inverse=True)
+    return _component_count(place.ravel()[triangles])
+
+
+def _component_count(cells: NDArray[np.integer[Any]]) -> int:
+    """How many parts of (C, K) cells have no vertex in common."""
+    ends = np.stack([np.repeat(cells[:, 0], cells.shape[1] - 1), cells[:, 1:].ravel()], axis=1)
+    labels = components(int(cells.max()) + 1, ends)
+    return len(np.unique(labels[cells[:, 0]]))
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _surface_volume(vertices: FloatArray, triangles: NDArray[np.intp]) -> float | None:

@@ -25,3 +25,21 @@ def test_the_panel_reports_how_stiffly_a_rod_bends_and_what_helps(
     rod.supple.resolution = cured
     actions.tetrahedralize(bpy.context)
     assert rod.supple.bending_report == ""
+
+
+@pytest.mark.parametrize(
+    ("offset", "words"),
+    [
+        (0.5, "2 loose parts. They overlap or lie in each other, and hold together as one piece."),
+        (3.0, "2 loose parts. None of them overlap, so that nothing holds them together."),
+    ],
+)
+def test_the_panel_reports_loose_parts(scene: bpy.types.Scene, offset: float, words: str) -> None:
+    bpy.ops.mesh.primitive_cube_add(size=1.0)
+    cube = bpy.context.object
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.primitive_cube_add(size=1.0, location=(offset, 0.2, 0.1))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.ops.supple.add()
+    actions.tetrahedralize(bpy.context)
+    assert cube.supple.parts_report == f"{cube.name} has {words}"

@@ -59,3 +59,18 @@ def test_an_open_surface_has_no_volume(plane) -> None:
 def test_a_report_can_be_written_as_json(make_block, cube) -> None:
     found = report(make_block(), *cube)
     assert json.loads(json.dumps(asdict(found)))["tets"] == found.tets
+
+
+def test_loose_parts_are_counted_and_the_pieces_that_overlap_make(cube) -> None:
+    """Three cubes of 2 m, of which two overlap, and one whose faces share no vertices."""
+    vertices, triangles = cube
+    along = np.array([1.0, 0.0, 0.0])
+    places = [vertices + offset * along for offset in (0.0, 1.5, 8.0)]
+    faces = [triangles + k * len(vertices) for k in range(3)]
+    split = vertices[triangles].reshape(-1, 3) + 20.0 * along
+    points = np.concatenate([*places, split])
+    count = 3 * len(vertices)
+    corners = np.concatenate([*faces, count + np.arange(len(split)).reshape(-1, 3)])
+    found = report(tetrahedralize(points, corners, edge_length=0.7), points, corners)
+    assert (found.loose_parts, found.pieces) == (4, 3)
+    assert "4 loose parts, 3 pieces" in str(found)
