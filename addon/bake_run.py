@@ -35,13 +35,12 @@ KINDS = (
 # Relative keys take Blender 4.5 some 34 ns a frame for each two keys of a body, whatever its
 # vertices, and 5.2 a seventh of it: 17 ms at the most.
 _MOST_SQUARED_KEYS = 500_000
-_EXPORTS = {
-    True: (
-        "The keys are absolute: Alembic and USD files hold their motion, glTF and FBX files do "
-        "not. For these, bake with Keys: Export."
-    ),
-    False: "glTF, FBX, Alembic and USD files hold their motion.",
-}
+_ABSOLUTE = (
+    "The keys are absolute: Alembic and USD files hold their motion, glTF and FBX files do not. "
+    "For these, bake with Keys: Export."
+)
+_RELATIVE = "glTF, FBX, Alembic and USD files hold their motion."
+_WITH_MODIFIERS = "glTF, FBX (without Apply Modifiers), Alembic and USD files hold their motion."
 
 
 class Bake:
@@ -144,7 +143,9 @@ class Bake:
 
     def _export_note(self) -> str:
         """Which other files hold the motion."""
-        return _EXPORTS[_are_absolute(self._objects)]
+        if _are_absolute(self._objects):
+            return _ABSOLUTE
+        return _WITH_MODIFIERS if any(map(_has_modifiers, self._objects)) else _RELATIVE
 
     def _is_absolute(self) -> bool:
         """Whether bodies without shape keys of their own get absolute ones."""
@@ -186,6 +187,12 @@ class Bake:
 def _are_absolute(objects: Sequence[bpy.types.Object]) -> bool:
     """Whether any of them has absolute keys."""
     return any(not obj.data.shape_keys.use_relative for obj in objects)
+
+
+def _has_modifiers(obj: bpy.types.Object) -> bool:
+    """Whether Blender's FBX exporter applies modifiers of an object, and leaves its keys out."""
+    shown = (m for m in obj.modifiers if m.show_viewport or m.show_render)
+    return any(modifier.type != "ARMATURE" for modifier in shown)
 
 
 def _is_namesake(obj: bpy.types.Object) -> bool:

@@ -190,3 +190,20 @@ def test_an_object_that_is_animated_keeps_its_action(bodies):
     assert obj.animation_data.action == own
     shape_keys.free(obj)
     assert obj.animation_data.action == own
+
+
+def test_fbx_files_hold_the_motion_of_a_subdivided_body_without_its_modifiers(bodies, tmp_path):
+    obj = bodies[0]
+    obj.modifiers.new("Subdivision", "SUBSURF")
+    bpy.data.objects.remove(bodies[1])
+    shape_keys.bake(obj, _frames(obj), FRAMES[0], is_absolute=False)
+    key_curves.add_to_object(obj)
+    path = tmp_path / "body.fbx"
+    bpy.ops.export_scene.fbx(filepath=str(path), use_mesh_modifiers=False)
+    obj.modifiers.clear()
+    expected = [_world(obj, frame) for frame in FRAMES]
+    bpy.data.batch_remove([*bpy.data.objects, *bpy.data.meshes, *bpy.data.actions])
+    bpy.ops.import_scene.fbx(filepath=str(path))
+    found = _imported("Body 0")
+    for frame, points in zip(FRAMES, expected, strict=True):
+        np.testing.assert_allclose(_world(found, frame), points, rtol=0, atol=TOLERANCE)

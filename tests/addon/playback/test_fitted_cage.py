@@ -124,7 +124,7 @@ def test_a_bake_that_looks_like_what_was_shown_says_nothing_of_it(monkey, play):
     play(3)
     assert actions.bake(bpy.context) == (
         "Baked 4 frames to shape keys: Cube. Any machine shows them, with or without Supple. "
-        "glTF, FBX, Alembic and USD files hold their motion."
+        "glTF, FBX (without Apply Modifiers), Alembic and USD files hold their motion."
     )
 
 
