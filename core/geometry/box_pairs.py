@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,13 @@ class Boxes:
 
     def of(self, chosen: IndexArray) -> Boxes:
         return Boxes(self.low[chosen], self.high[chosen])
+
+    def of_groups(self, groups: NDArray[np.integer[Any]], count: int) -> Boxes:
+        """The boxes around those of each group; (B,) groups are below ``count``."""
+        low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
+        np.minimum.at(low, groups, self.low)
+        np.maximum.at(high, groups, self.high)
+        return Boxes(low, high)
 
     def size_classes(self, largest: float) -> IndexArray:
         """(B,) the binary logarithm of the longest side, rounded up."""

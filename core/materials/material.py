@@ -96,5 +96,5 @@ def _require(stiffness: NDArray[np.float64], ratio: NDArray[np.float64]) -> None
         worst = ratio.max() if not (ratio < 0.5).all() else ratio.min()
         raise SceneError(
             f"Poisson's ratio must lie above -1 and below 0.5, not {worst:g}; "
-            "0.49 is nearly incompressible."
+            "0.4999 is as good as incompressible."
         )

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -119,14 +120,38 @@ class InitialConfiguration:
         """(O + 1,) the same for triangles."""
         return np.cumsum([0, *(len(triangles) for triangles in self._triangles)])
 
+    def part(self, objects: Sequence[int]) -> InitialConfiguration:
+        """Some of the objects alone, in their order: the numbers of these begin at 0."""
+        count = len(self.bodies)
+        part = copy(self)
+        for cached in ("excluded", "fixed", "offsets", "triangle_offsets"):
+            part.__dict__.pop(cached, None)
+        part.bodies = [self.bodies[index] for index in objects if index < count]
+        part.names = [self.names[index] for index in objects]
+        part._triangles = [self._triangles[index] for index in objects]
+        part._colliders = [self._colliders[index - count] for index in objects if index >= count]
+        through = np.split(self._through_own, self.triangle_offsets[1:-1])
+        part._through_own = np.concatenate([through[index] for index in objects])
+        return part
+
     def surface_of(self, index: int) -> tuple[Points, NDArray[np.int32]]:
         """(V, 3) positions and (F, 3) triangles of one object."""
         count = len(self.bodies)
         points = self.bodies[index].points() if index < count else self._colliders[index - count]
         return points, self._triangles[index]
 
-    def surfaces(self, positions: Sequence[Points] | None = None) -> Surfaces:
-        """Everything that touches; ``positions`` has the (N, 3) tet vertices of each body."""
+    def surfaces(
+        self,
+        positions: Sequence[Points] | None = None,
+        excluded: Collection[tuple[int, int]] | None = None,
+    ) -> Surfaces:
+        """Everything that touches.
+
+        Args:
+            positions: (N, 3) tet vertices of each body; None is where they start.
+            excluded: pairs of objects that may go through each other; None is those that do not
+                collide.
+        """
         points = [
             body.points(None if positions is None else positions[index])
             for index, body in enumerate(self.bodies)
@@ -137,6 +162,6 @@ class InitialConfiguration:
             np.concatenate([*points, *self._colliders]),
             np.concatenate(triangles).astype(np.int32),
             owners.astype(np.int32),
-            self.excluded,
+            self.excluded if excluded is None else excluded,
             self._through_own,
         )

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.box_pairs import Boxes, pairs_among, pairs_between
+from ..geometry.groups import grouped
 from ..geometry.triangle_pairs import triangle_distance
 
 #: Triangles closer than this ratio of the size of everything count as touching.
@@ -73,16 +75,28 @@ class Intersections:
 
     def by_objects(self) -> Iterator[tuple[tuple[int, int], NDArray[np.int64]]]:
         """Each pair of objects with its (k, 2) pairs of triangles, in the order of the objects."""
-        for first, second in np.unique(self.objects, axis=0):
-            here = (self.objects == (first, second)).all(axis=1)
+        pairs, number = np.unique(self.objects, axis=0, return_inverse=True)
+        order, starts = grouped(number.ravel(), len(pairs))
+        for k, (first, second) in enumerate(pairs):
+            here = np.sort(order[starts[k] : starts[k + 1]])
             yield (int(first), int(second)), self.triangles[here]
 
     def of_objects(self, wanted: Collection[tuple[int, int]]) -> Intersections:
         """Those between the given pairs of objects."""
-        keep = np.zeros(len(self), dtype=bool)
-        for pair in wanted:
-            keep |= (self.objects == pair).all(axis=1)
+        keep = are_among(self.objects, wanted)
         return Intersections(self.triangles[keep], self.objects[keep], self.distances[keep])
+
+
+def are_among(
+    pairs: NDArray[np.integer[Any]], wanted: Collection[tuple[int, int]]
+) -> NDArray[np.bool_]:
+    """(K,) whether each of (K, 2) pairs of objects is one of some."""
+    sought = np.array(list(wanted), dtype=np.int64).reshape(-1, 2)
+    size = 1 + max(int(pairs.max(initial=0)), int(sought.max(initial=0)))
+    found: NDArray[np.bool_] = np.isin(
+        pairs[:, 0].astype(np.int64) * size + pairs[:, 1], sought[:, 0] * size + sought[:, 1]
+    )
+    return found
 
 
 def find_intersections(surfaces: Surfaces) -> Intersections:
@@ -116,6 +130,29 @@ def find_close(surfaces: Surfaces, distance: float) -> Intersections:
     return Intersections(pairs[order], objects[pairs[order]], distances[order])
 
 
+def near_others(
+    boxes: Boxes, objects: NDArray[np.int32], bounds: Boxes, allowed: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """(B,) which boxes overlap the bounds of an object that theirs is compared with.
+
+    Args:
+        boxes: B boxes, of (B,) objects.
+        bounds: around each of O objects.
+        allowed: (O, O) which two are compared; all boxes of an object compared with itself count.
+    """
+    near: NDArray[np.bool_] = np.diagonal(allowed)[objects].copy()
+    order, starts = grouped(objects, len(allowed))
+    whole = boxes.of_groups(objects, len(allowed))
+    meet = (whole.low[:, None] <= bounds.high).all(axis=2)
+    meet &= (whole.high[:, None] >= bounds.low).all(axis=2)
+    for first, second in np.argwhere(allowed & meet):
+        own = order[starts[first] : starts[first + 1]]
+        overlap = boxes.low[own] <= bounds.high[second]
+        overlap &= boxes.high[own] >= bounds.low[second]
+        near[own] |= overlap.all(axis=1)
+    return near
+
+
 def _candidates(surfaces: Surfaces, search_radius: float) -> NDArray[np.intp]:
     """(K, 2) triangles of objects that are compared whose boxes come within ``search_radius``, the
     lower index first."""
@@ -124,7 +161,8 @@ def _candidates(surfaces: Surfaces, search_radius: float) -> NDArray[np.intp]:
     # Large colliders, which may cross themselves and each other, are not looked through for that.
     alone = ~np.diagonal(allowed)
     is_idle = (alone & ~allowed[:, alone].any(axis=1))[objects]
-    idle, others = np.flatnonzero(is_idle), np.flatnonzero(~is_idle)
+    near = near_others(boxes, objects, boxes.of_groups(objects, len(allowed)), allowed)
+    idle, others = np.flatnonzero(is_idle & near), np.flatnonzero(~is_idle & near)
     found = [np.empty((0, 2), dtype=np.intp)]
     for first, second in pairs_among(boxes.of(others)):
         found.append(np.stack([others[first], others[second]], axis=1))

@@ -9,15 +9,19 @@ neighbours a little with them; elasticity pushes them out again as far as contac
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 from scipy.spatial import KDTree
 
+from ..geometry.box_pairs import Boxes
+from ..geometry.components import components
 from ..geometry.tet_mesh import FACES, signed_volumes
 from .initial_configuration import InitialBody, InitialConfiguration
-from .intersections import Intersections, Surfaces, find_close
+from .intersections import Intersections, Surfaces, find_close, near_others
 from .rays import segment_hits
 from .surface_normals import vertex_normals
 
@@ -47,24 +51,54 @@ def contract_overlap(
     Args:
         configuration: everything at the start.
         pairs: of objects that intersect, as ``Intersections.objects`` has them.
-        min_distance: to leave between two different objects, in metres.
+        min_distance: to leave between two different objects, in metres, or less where the
+            tetrahedra of those are small.
 
     Returns:
         (N, 3) positions of the tet vertices of each body; None where vertices would have to go
         farther than an edge, through the body, or tetrahedra would lose most of their volume.
     """
+    positions = [body.positions for body in configuration.bodies]
+    for island in _islands(pairs):
+        objects = sorted({index for pair in island for index in pair})
+        place = {index: k for k, index in enumerate(objects)}
+        renumbered = {(place[first], place[second]) for first, second in island}
+        contracted = _contract(configuration.part(objects), renumbered, min_distance)
+        if contracted is None:
+            return None
+        for index, moved in zip(objects, contracted, strict=False):
+            positions[index] = moved
+    return positions
+
+
+def _islands(pairs: Collection[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Pairs that no chain of pairs connects, apart."""
+    objects, ends = np.unique(np.array(list(pairs)), return_inverse=True)
+    labels = components(len(objects), ends.reshape(-1, 2))[ends.reshape(-1, 2)[:, 0]]
+    islands: dict[int, list[tuple[int, int]]] = {}
+    for pair, label in zip(pairs, labels.tolist(), strict=True):
+        islands.setdefault(label, []).append(pair)
+    return list(islands.values())
+
+
+def _contract(
+    configuration: InitialConfiguration, pairs: Collection[tuple[int, int]], min_distance: float
+) -> list[Points] | None:
+    """The same of objects that the pairs connect, without others."""
     min_distance = min(
         min_distance, *(0.2 * body.mesh.edge_length for body in configuration.bodies)
     )
+    every = combinations_with_replacement(range(len(configuration.names)), 2)
+    excluded = set(every).difference(pairs)
     bodies = [_ContractedBody(body) for body in configuration.bodies]
     for _ in range(MAX_ROUNDS):
         positions = [body.positions() for body in bodies]
-        surfaces = configuration.surfaces(positions)
-        close = _too_close(surfaces, pairs, min_distance)
+        surfaces = configuration.surfaces(positions, excluded)
+        close = _too_close(surfaces, min_distance)
         if len(close) == 0:
             return positions if all(body.is_valid() for body in bodies) else None
         displacements = _required_displacements(
-            configuration, bodies, surfaces, close, pairs, min_distance
+            configuration, bodies, surfaces, close, min_distance
         )
         moved = [
             body.offset_inwards(displacements[start:end])
@@ -77,10 +111,8 @@ def contract_overlap(
     return None
 
 
-def _too_close(
-    surfaces: Surfaces, pairs: Collection[tuple[int, int]], min_distance: float
-) -> Intersections:
-    close = find_close(surfaces, min_distance).of_objects(pairs)
+def _too_close(surfaces: Surfaces, min_distance: float) -> Intersections:
+    close = find_close(surfaces, min_distance)
     # Folds of one surface lie as close as they like.
     keep = (close.objects[:, 0] != close.objects[:, 1]) | (close.distances == 0.0)
     return Intersections(close.triangles[keep], close.objects[keep], close.distances[keep])
@@ -125,12 +157,13 @@ class _ContractedBody:
         wrong = np.einsum("vi,vi->v", normals, hull[nearest]) < 0.0
         normals[wrong] *= -1.0
         # Normals alone lead nowhere on the sides of what sticks into another body.
-        away = points - self.local_centroids()
+        away = points - self.local_centroids
         length = np.linalg.norm(away, axis=1, keepdims=True)
         mixed = normals + away / np.where(length > 0.0, length, 1.0)
         length = np.linalg.norm(mixed, axis=1, keepdims=True)
         return mixed / np.where(length > 0.0, length, 1.0)
 
+    @cached_property
     def local_centroids(self) -> Points:
         """(V, 3) the centroid of the body around each of the points of its contact surface."""
         positions = self.body.positions
@@ -177,16 +210,15 @@ def _required_displacements(
     bodies: list[_ContractedBody],
     surfaces: Surfaces,
     close: Intersections,
-    pairs: Collection[tuple[int, int]],
     min_distance: float,
 ) -> Points:
     """(V, 3) displacements inwards that the vertices of all bodies need."""
     count = configuration.offsets[len(bodies)]
     normals = np.concatenate([body.normals() for body in bodies])
     limits = np.concatenate([body.limits for body in bodies])
-    local_centroids = np.concatenate([body.local_centroids() for body in bodies])
+    local_centroids = np.concatenate([body.local_centroids for body in bodies])
     vertex, triangle, displacement = _penetrations(
-        surfaces, normals, local_centroids, limits, min_distance, pairs
+        surfaces, normals, local_centroids, limits, min_distance
     )
     to_body = surfaces.triangle_objects[triangle] < len(bodies)
     displacement *= np.where(to_body, 0.5, 1.0)[:, None]
@@ -215,7 +247,6 @@ def _penetrations(
     local_centroids: Points,
     limits: NDArray[np.float64],
     min_distance: float,
-    pairs: Collection[tuple[int, int]],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Points]:
     """Vertices of bodies with another surface right below their own, or too close above it.
 
@@ -228,18 +259,24 @@ def _penetrations(
     """
     count, target_distance = len(normals), _TARGET_DISTANCE_RATIO * min_distance
     points, owners = surfaces.vertices[:count], surfaces.objects[:count]
+    begin = points + target_distance / _MIN_COSINE * normals
+    end = points - limits[:, None] * normals
+    allowed, triangles = surfaces.can_collide(), surfaces.triangles
+    # Most points are near no surface that theirs meets.
+    different = allowed & ~np.eye(len(allowed), dtype=bool)
+    of_points = Boxes.around(surfaces.vertices[:, None])
+    bounds = of_points.of_groups(surfaces.objects, len(allowed))
+    ways = Boxes.around(np.stack([begin, end], axis=1))
+    near = np.flatnonzero(near_others(ways, owners, bounds, different))
+    of_triangles = Boxes.around(surfaces.vertices[triangles])
+    all_ways = ways.of_groups(owners, len(allowed))
+    faced = near_others(of_triangles, surfaces.triangle_objects, all_ways, different)
     ray, triangle, _ = segment_hits(
-        points + target_distance / _MIN_COSINE * normals,
-        points - limits[:, None] * normals,
-        surfaces.vertices,
-        surfaces.triangles,
-        owners,
-        surfaces.objects,
+        begin[near], end[near], surfaces.vertices, triangles[faced], owners[near], surfaces.objects
     )
+    ray, triangle = near[ray], np.flatnonzero(faced)[triangle]
     objects = np.sort(np.stack([owners[ray], surfaces.triangle_objects[triangle]]), axis=0)
-    wanted = np.zeros(len(ray), dtype=bool)
-    for first, second in pairs:
-        wanted |= (objects[0] == first) & (objects[1] == second)
+    wanted = different[objects[0], objects[1]]
     ray, triangle = ray[wanted], triangle[wanted]
     a, b, c = surfaces.vertices[surfaces.triangles[triangle]].swapaxes(0, 1)
     faces = np.cross(b - a, c - a)

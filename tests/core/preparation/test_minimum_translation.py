@@ -131,3 +131,21 @@ def test_a_thin_body_is_not_turned_inside_out():
     )
     assert positions[:, 2].min() >= GAP
     assert (signed_volumes(positions, mesh.tets) > 0).all()
+
+
+def test_pairs_that_nothing_connects_are_drawn_in_as_if_they_were_alone():
+    """Two boxes in tables of their own, and a third box that touches neither and is crossed by
+    nobody."""
+    bodies = [box(0, 0, -0.02), box(5, 0, -0.01), box(2.5, 0, 3.0)]
+    near, far = table(size=2.0), table(size=2.0)
+    far = Collider(np.add(far.at(0), (5.0, 0.0, 0.0)), far.triangles, name="Far Table")
+    shapes = InitialConfiguration(Scene(bodies, colliders=[near, far]))
+    together = contract_overlap(shapes, [(0, 3), (1, 4)], GAP)
+    assert together is not None
+    for index, pair in ((0, (0, 3)), (1, (1, 4))):
+        alone = contract_overlap(shapes, [pair], GAP)
+        assert alone is not None
+        np.testing.assert_array_equal(alone[index], together[index])
+        assert (alone[index] != bodies[index].mesh.vertices).any()
+        np.testing.assert_array_equal(alone[1 - index], bodies[1 - index].mesh.vertices)
+    np.testing.assert_array_equal(together[2], bodies[2].mesh.vertices)
