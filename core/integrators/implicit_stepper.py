@@ -352,7 +352,8 @@ class ImplicitStepper(TimeStepper):
         # Whatever touches makes itself felt on the way to the guess.
         energies = [objective.energy_without_contact(guess) for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]
-        best = guesses[finite.index(min(finite))]
+        # A guess may be the prediction itself, by which inertia goes.
+        best = guesses[finite.index(min(finite))].clone()
         # Friction has to be given the chance to hold what rests.
         for where in objective.bodies_at_rest(start, inertial):
             best[:, where] = staying[:, where]

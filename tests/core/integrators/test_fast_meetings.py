@@ -262,3 +262,17 @@ def test_a_run_that_is_resumed_after_parts_ends_with_the_same_bits(integrator) -
     list(resumed.run(2))
     assert torch.equal(resumed.state.positions, whole.state.positions)
     assert torch.equal(resumed.state.velocities, whole.state.velocities)
+
+
+@IMPLICIT
+@pytest.mark.parametrize("speed", [1e-3, 1e-4, 1e-6])
+def test_bodies_that_touch_begin_as_slowly_as_they_are_told(integrator, speed) -> None:
+    velocity = (speed, 0.0, 0.0)
+    near = cube("Near", (0.0, 0.0, SIDE + 5e-4), velocity=velocity)
+    simulator = flying([cube("Lower", velocity=velocity), near], integrator)
+    start = momenta(simulator).sum(axis=0)
+    for _ in simulator.run(3):
+        np.testing.assert_allclose(momenta(simulator).sum(axis=0), start, atol=1e-6 * start[0])
+    moved = simulator.state.positions - simulator.system.initial_positions
+    mean = (moved * simulator.system.mass).sum(dim=1) / simulator.system.mass.sum()
+    assert float(mean[0]) == pytest.approx(speed * 3.0 / 24.0, rel=1e-5)
