@@ -10,7 +10,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("addon", "core", "docs", "tests", "verification")
-SOURCES = (*FOLDERS, "benchmarks", "examples", "looks", "sample_scenes", "tools")
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 
 
@@ -23,22 +22,6 @@ def test_the_files_that_a_contributor_is_sent_to_are_there() -> None:
 def test_the_commands_that_it_names_are_those_of_dev() -> None:
     commands = set(re.findall(r'^    "(\w+)": command_', (ROOT / "dev.py").read_text(), re.M))
     assert set(re.findall(r"python3 dev\.py (\w+)", TEXT)) == commands - {"blender"}
-
-
-def test_files_and_functions_are_as_short_as_it_says() -> None:
-    limits = re.search(r"Files of (\d+) lines at most, functions of (\d+)", TEXT)
-    assert limits
-    of_file, of_function = (int(limit) for limit in limits.groups())
-    sources = sources_in(*SOURCES)
-    assert len(sources) > 1000
-    too_long = [path for path, source in sources.items() if source.count("\n") > of_file]
-    too_long += [
-        f"{path}: {node.name}"
-        for path, source in sources.items()
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno >= of_function
-    ]
-    assert too_long == []
 
 
 def test_packages_and_files_import_each_other_in_one_direction() -> None:
