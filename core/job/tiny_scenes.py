@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 Piece = Callable[[], None]
 
+# So many tets that the eight vertices of two are few among theirs.
+CROWD = 30
+
 
 def tetrahedra() -> None:
     from ..geometry.embedding import embed
@@ -74,6 +77,14 @@ def explicit_contact() -> None:
     from ..integrators import SymplecticEuler
 
     _touch(SymplecticEuler())
+    # Where few of many vertices are deflected, candidates are sought around these alone.
+    parts = [_tet(height=3.0 * index).mesh for index in range(CROWD)]
+    vertices = np.concatenate([part.vertices for part in parts if isinstance(part, TetMesh)])
+    crowd = SoftBody(TetMesh(vertices, np.arange(4 * CROWD).reshape(-1, 4)))
+    falling = replace(_tet(height=1.02), velocity=(0.0, 0.0, -5.0))
+    _simulate(
+        Scene([crowd, falling], gravity=(0.0, 0.0, 0.0), contact=Contact()), SymplecticEuler()
+    )
 
 
 def implicit_contact() -> None:

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tiny scenes go the ways that ordinary ones go, so that these find everything compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from supple.core.job import tiny_scenes
+from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
+
+
+def test_explicit_contact_searches_around_the_few_vertices_that_are_deflected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a mesh that lands does in its first frame of contact."""
+    shares: list[float] = []
+    find = PersistentCandidates._find_around
+
+    def find_around(self: Any, leaving: Any, *rest: Any) -> int:
+        shares.append(float(leaving.mean()))
+        return find(self, leaving, *rest)
+
+    monkeypatch.setattr(PersistentCandidates, "_find_around", find_around)
+    tiny_scenes.explicit_contact()
+    assert shares and 0.0 < max(shares) <= 0.1
