@@ -72,6 +72,11 @@ def _shapes(question: Question, frames: range) -> Points:
 
 def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundStiffness) -> str:
     props = obj.supple
+    if found.distance == found.before:
+        return (
+            f"{obj.name} is in that shape already, to within {length(found.distance)}; Stiffness "
+            "stays as it is."
+        )
     props.young = found.young
     text = f"{obj.name}: Stiffness {found.young:.3g} Pa"
     if found.unpainted is not None:

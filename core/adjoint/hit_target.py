@@ -30,6 +30,8 @@ HIT_RATIO, ENOUGH_RATIO = 0.01, 0.1
 MAX_RUNS = 30
 # Of the speed: by so much the first step may change it.
 FIRST_RATIO = 0.5
+# In m/s: about what leaves the earth. Faster throws are mistakes, of units or of a decimal point.
+MAX_SPEED_M_PER_S = 1e4
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,8 @@ def hit_target(
         observe: hears of the distance from the target after each simulation.
 
     Raises:
-        SceneError: when the target is not finite, where the body is does not depend on its throw,
-            or the scene has no gradients.
+        SceneError: when the target is not finite or too far to be reached, where the body is does
+            not depend on its throw, or the scene has no gradients.
         InstabilityError: when the throw that it has cannot be simulated, or has no gradient.
     """
     prepared, there = prepare(scene)[0], _checked(target, frame)
@@ -102,9 +104,10 @@ def hit_target(
         if observe is not None:
             observe(distance, runs / max_runs)
 
+    speed = way / (frame * options.get("frame_time", 1.0 / 24.0))
+    refuse_far(thrown, way, speed, frame)
     throws = _Throws(place, there, heard, not_by_throw(thrown, frame))
     start = np.array([*thrown.velocity, *(thrown.angular_velocity if with_spin else ())])
-    speed = way / (frame * options.get("frame_time", 1.0 / 24.0))
     radius = FIRST_RATIO * max(float(np.linalg.norm(start)), speed)
     near = ENOUGH_RATIO * HIT_RATIO * way
     parameters, missed = trust_region(throws, start, radius, near, max_runs)
@@ -168,6 +171,23 @@ def _checked(target: ArrayLike, frame: int) -> NDArray[np.float64]:
     if frame < 1:
         raise SceneError(f"The target must be reached at frame 1 or later, not {frame}.")
     return wanted
+
+
+def refuse_far(body: SoftBody, way: float, speed: float, frame: int) -> None:
+    """
+    Args:
+        way: to the target in metres.
+        speed: in m/s with which it is gone until the frame.
+
+    Raises:
+        SceneError: where no sensible throw is as fast.
+    """
+    if not speed <= MAX_SPEED_M_PER_S:
+        raise SceneError(
+            f"{body.name}: the target is {way:.3g} m away, so that it would have to be thrown with "
+            f"{speed:.3g} m/s to be there at frame {frame}; {MAX_SPEED_M_PER_S:g} m/s is the most. "
+            "Move the target nearer, look at the unit scale, or choose a later frame."
+        )
 
 
 def not_by_throw(body: SoftBody, frame: int) -> str:

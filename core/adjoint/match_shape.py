@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -16,11 +17,12 @@ from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..geometry.embedding import Embedding
+from ..geometry.rigid_fit import rigid_fit
 from ..integrators import Integrator
 from ..preparation.prepared import prepare
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..scene.start_shape import skin_embedding_of
+from ..scene.start_shape import skin_embedding_of, start_positions
 from .observer import Observer
 from .refusals import chosen_body
 from .simulations import simulate
@@ -28,6 +30,9 @@ from .simulations import simulate
 MAX_ITERATIONS = 40
 # Of the loss, what its slope must be for stiffness to matter.
 LEAST_SLOPE = 1e-9
+# A body is in a shape already where it is within so much of how far that is bent, or of the body's
+# diagonal and its distance from the origin, which shapes of single precision are rounded by.
+MET_RATIO, MET_ROUNDING = 1e-3, 1e-6
 # Moduli are sought within this of where the search begins, as logarithms: a factor of a thousand.
 MAX_LOGARITHM = 7.0
 
@@ -76,6 +81,8 @@ def match_shape(
         integrator, options: as for ``simulate``.
         observe: hears of the distance from the animation after each simulation.
 
+    A body that goes through the shapes as it is keeps its modulus.
+
     Raises:
         SceneError: when shapes do not fit the body or are not finite, or there are no gradients.
         InstabilityError: when the shapes do not tell of the stiffness.
@@ -104,12 +111,38 @@ def match_shape(
             observe(losses[-1], min(1.0, len(losses) / MAX_ITERATIONS))
         return mean
 
-    found = _minimized(loss, torch.as_tensor(start))
+    near = met_distance(own, [None if t is None else t.numpy() for t in targets], seen)
+    found = _minimized(loss, torch.as_tensor(start), near)
     young = found.exp().numpy()
     return Match(_with_young(prepared, body, shares @ young), young, losses[-1], tuple(losses))
 
 
-def _minimized(loss: Any, start: Tensor) -> Tensor:
+def met_distance(
+    body: SoftBody, targets: Sequence[NDArray[np.float64] | None], seen: Embedding | None
+) -> float:
+    """The root of the mean squared distance, in metres, within which a body has met shapes.
+
+    Args:
+        targets: of each frame (N, 3) of the tet vertices, or (V, 3) of the skin; None where a frame
+            does not count.
+        seen: the skin in the tets, where targets are of it.
+    """
+    start = start_positions(body)
+    start = start if seen is None else seen.interpolate(start)
+    bent, far = 0.0, 0.0
+    for shape in targets:
+        if shape is not None:
+            rotation, offset = rigid_fit(start, shape)
+            away = shape - (start @ rotation.T + offset)
+            bent = max(bent, float(np.square(away).sum(1).mean()))
+            far = max(far, float(np.abs(shape).max()))
+    size = float(np.linalg.norm(np.ptp(start, axis=0)))
+    return MET_RATIO * math.sqrt(bent) + MET_ROUNDING * max(size, far)
+
+
+def _minimized(loss: Any, start: Tensor, near: float) -> Tensor:
+    """The logarithms of the least loss, or the (R,) ``start`` where that is below the square of
+    ``near`` metres."""
     scale: list[float] = []
 
     def evaluated(logarithms: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -125,6 +158,9 @@ def _minimized(loss: Any, start: Tensor) -> Tensor:
             scale.append(max(float(value.detach()), float(gradient.norm())))
         return float(value.detach()) / scale[0], gradient.numpy() / scale[0]
 
+    with torch.no_grad():
+        if float(loss(start)) <= near**2:
+            return start
     bounds = [(log - MAX_LOGARITHM, log + MAX_LOGARITHM) for log in start.tolist()]
     options = {"maxiter": MAX_ITERATIONS, "ftol": 1e-12, "gtol": 1e-7}
     found = optimize.minimize(

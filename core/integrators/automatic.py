@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -15,12 +16,14 @@ from ..potentials.contact import accepted_moves
 from ..potentials.contact.clearance import Clearance, Trajectory
 from ..state import Hindrance, SolverStatistics, State
 from ..system import System
+from .bdf2 import BDF2
 from .contact_failures import CostlyFrameError
 from .explicit_stepper import ExplicitStepper
 from .frame_budget import FrameBudget
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
+from .slowest_vibration import slowest_frequency
 from .symplectic_euler import SymplecticEuler
 from .why_no_contact import why_no_contact
 
@@ -28,6 +31,9 @@ from .why_no_contact import why_no_contact
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.
 EXPLICIT_STEP_S = (5e-5, 1.3e-8)
 IMPLICIT_FRAME_S = (5e-3, 3e-6)
+# The same where rest shapes follow a pose: an explicit step finds them anew, and an implicit frame
+# takes about twice the Newton steps. There explicit steps are to take no longer.
+POSED_STEP_S, POSED_FRAME_S, POSED_COST_RATIO = (3e-4, 5e-8), (1e-2, 6e-6), 1.0
 # The same of an implicit frame in which much touches, of so many Newton steps; and what each pair
 # that may come to touch adds.
 CONTACT_FRAME_S, CONTACT_PAIR_S, CONTACT_ITERATIONS = (6e-2, 4e-5), 7e-6, 20
@@ -38,6 +44,9 @@ COST_RATIO, CONTACT_COST_RATIO = 2.0, 4.0
 # where they do, too, explicit ones take as long as they do. After that they may take so many times
 # as long as in the frame before, while this is more than at first.
 IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH = 2, 2
+# By so many radians of the slowest vibration a step of BDF2 may go: at the end of a swing it is
+# within 3 % of the amplitude. More steps than that a frame take too long.
+MAX_TURN_RAD, MAX_LIVELY_STEPS = 0.15, 6
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
 MIN_VOLUME_RATIO = 0.05
@@ -50,8 +59,10 @@ COSTLY_WAIT_FRAMES = 4
 
 @dataclass(frozen=True)
 class Automatic(Integrator):
-    """Symplectic Euler where its many steps take no longer than ``COST_RATIO`` implicit ones, as
-    they do for soft and coarse bodies; implicit Euler elsewhere.
+    """Symplectic Euler where its many steps take no longer than ``COST_RATIO`` times what implicit
+    ones do, as they do for soft and coarse bodies. Implicit ones are as many steps of BDF2 as keep
+    the slowest vibration, so that it is the same at any frame rate; where that is too fast for
+    frames to show, or surfaces touch, one of implicit Euler.
 
     A frame is first taken without contact. One in which anything comes close, or a tet is pressed
     flat, is taken again from its start with contact after each step; one that explicit steps cannot
@@ -60,7 +71,8 @@ class Automatic(Integrator):
     steps take it after all. From the first frame on that these do not manage without contact, it
     stays with implicit ones.
 
-    At one step a frame, implicit Euler takes most of the energy out of a bounce.
+    At one step a frame, implicit Euler takes most of the energy out of a bounce, and so no body
+    that is seen to wobble is left to it in free flight.
     """
 
     def stepper(self, system: System, substeps: int | None) -> TimeStepper:
@@ -78,17 +90,19 @@ class Automatic(Integrator):
     def _make_contact_free_stepper(self, system: System, substeps: int | None) -> TimeStepper:
         """What is quick and lively, contact left to others."""
         records_positions = system.scene.contact is not None
-        try:
+        explicit: ExplicitStepper | None = None
+        with suppress(InstabilityError):
             explicit = SymplecticEuler().contact_free_stepper(system, substeps, records_positions)
-        except InstabilityError:
-            return ImplicitEuler().contact_free_stepper(system, substeps)
-        if substeps is not None or self._is_quicker(system, explicit.substeps):
+        if explicit is not None and (substeps is not None or _is_quicker(system, explicit)):
             return explicit
-        return ImplicitEuler().contact_free_stepper(system, substeps)
-
-    def _is_quicker(self, system: System, substeps: int) -> bool:
-        step, frame = _expected_s(EXPLICIT_STEP_S, system), _expected_s(IMPLICIT_FRAME_S, system)
-        return substeps * step <= COST_RATIO * frame
+        if substeps is not None:
+            return ImplicitEuler().contact_free_stepper(system, substeps)
+        steps = _lively_steps(system)
+        if steps is None:
+            return ImplicitEuler().contact_free_stepper(system, None)
+        if explicit is not None and _is_quicker(system, explicit, steps):
+            return explicit
+        return BDF2().contact_free_stepper(system, steps)
 
 
 class AutomaticStepper(TimeStepper):
@@ -117,8 +131,12 @@ class AutomaticStepper(TimeStepper):
     @cached_property
     def with_contact(self) -> ExplicitStepper | None:
         """What takes explicit steps with contact, where that can be."""
-        is_explicit = _is_explicit(self._contact_free)
-        if not is_explicit or self._clearance is None or why_no_contact(self._system):
+        contact_free = self._contact_free
+        if not isinstance(contact_free, ExplicitStepper) or self._clearance is None:
+            return None
+        # Steps that are worth the wobble in free flight take too long where surfaces meet.
+        is_quick = self._asked is not None or _is_quicker(self._system, contact_free)
+        if not is_quick or why_no_contact(self._system):
             return None
         return SymplecticEuler().stepper(self._system, self._asked)
 
@@ -305,6 +323,30 @@ class AutomaticStepper(TimeStepper):
         if left is None:
             return None
         return replace(after, colliders=end, clearance=left, effort=0)
+
+
+def _is_quicker(system: System, explicit: ExplicitStepper, implicit_steps: int = 1) -> bool:
+    """Whether explicit frames may take as long as they do beside so many implicit steps."""
+    step_s, frame_s, ratio = EXPLICIT_STEP_S, IMPLICIT_FRAME_S, COST_RATIO
+    if _follows_pose(system):
+        step_s, frame_s, ratio = POSED_STEP_S, POSED_FRAME_S, POSED_COST_RATIO
+    implicit_s = implicit_steps * _expected_s(frame_s, system)
+    return explicit.substeps * _expected_s(step_s, system) <= ratio * implicit_s
+
+
+def _lively_steps(system: System) -> int | None:
+    """So many steps of BDF2 a frame keep the slowest vibration; None where it is too fast for
+    frames to show."""
+    turn = slowest_frequency(system) * system.frame_times.longest
+    if turn > math.pi:
+        return None
+    if _follows_pose(system):
+        return 1
+    return min(MAX_LIVELY_STEPS, max(1, math.ceil(turn / MAX_TURN_RAD)))
+
+
+def _follows_pose(system: System) -> bool:
+    return any(body.pose is not None for body in system.bodies)
 
 
 def _expected_s(cost: tuple[float, float], system: System) -> float:

@@ -38,6 +38,13 @@ class BDF2(Integrator):
     def stepper(self, system: System, substeps: int | None) -> ImplicitStepper:
         return _BDF2Stepper(system, substeps, self.tolerance)
 
+    def contact_free_stepper(self, system: System, least_substeps: int) -> ImplicitStepper:
+        """One of a system whose contact it leaves to others, with so many steps a frame, or more
+        where one does not converge."""
+        stepper = _BDF2Stepper(system, None, self.tolerance, with_contact=False)
+        stepper.substeps = least_substeps
+        return stepper
+
 
 class _BDF2Stepper(ImplicitStepper):
     label = INTEGRATORS["bdf2"].label

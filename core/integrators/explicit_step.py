@@ -11,10 +11,14 @@ import torch
 from torch import Tensor
 
 from ..potentials import PrescribedPotential
+from ..scene.channel import ROUNDING
 from ..system import System
 from .captured_step import CapturedStep
 from .damping import impulse_times, velocity_retention
 from .mesh_contact_step import MeshContactStep
+
+# Energy changes that take long are taken so often in a frame.
+ENERGY_SAMPLES = 8
 
 
 class StepRecord(Protocol):
@@ -118,8 +122,8 @@ class ExplicitStep(ABC):
             for began, now in zip(self._began, self._changed, strict=True):
                 began.copy_(now)
         pins = self._system.moving_pins
-        self._set_stage(0)
         self._add_change(self._centre)
+        self._set_stage(0)
         if pins is None or self._target is None:
             self._move()
         else:
@@ -187,14 +191,37 @@ class _StepParameters:
         #: At each stage, and where the step begins and ends.
         self.stages = [part.parameters.clone() for _ in range(stages)]
         self._ends = part.parameters.clone(), part.parameters.clone()
+        # What a recorded step does, it always does.
+        self._is_sampled = part.changes_slowly and not part.parameters.is_cuda
+        self._weight = 1.0
 
     def sample(self, frame: int, since: float, until: float, nodes: tuple[float, ...]) -> None:
         """Takes the parameters of a step, from ``since`` to ``until`` of a frame."""
+        if self._is_sampled:
+            self._weight = _sample_weight(since, until)
+        for end, fraction, node in zip(self._ends, (since, until), (0.0, 1.0), strict=True):
+            if not self.part.is_dissipative or node in nodes:
+                end.copy_(self.part.at(frame, fraction))
         for stage, node in zip(self.stages, nodes, strict=True):
-            stage.copy_(self.part.at(frame, since + node * (until - since)))
-        for end, fraction in zip(self._ends, (since, until), strict=True):
-            end.copy_(self.part.at(frame, fraction))
+            if node in (0.0, 1.0):
+                stage.copy_(self._ends[int(node)])
+            else:
+                stage.copy_(self.part.at(frame, since + node * (until - since)))
 
-    def energy_change(self, positions: Tensor) -> Tensor:
-        """What the step's change of the parameters adds to the energy there, in joules."""
-        return self.part.energy_change(*self._ends, positions)
+    def energy_change(self, positions: Tensor) -> Tensor | float:
+        """What the step's change of the parameters adds to the energy there, in joules; where that
+        takes long, what several steps add, now and then."""
+        if self._weight == 0.0:
+            return 0.0
+        return self._weight * self.part.change(*self._ends, positions)
+
+
+def _sample_weight(since: float, until: float) -> float:
+    """How many steps one counts for, of those from which energy changes are taken: the last of each
+    part of a frame; 0 for others.
+
+    Args:
+        since, until: of the step, as fractions of a frame.
+    """
+    ends = int(until * ENERGY_SAMPLES + ROUNDING) - int(since * ENERGY_SAMPLES + ROUNDING)
+    return ends / (ENERGY_SAMPLES * (until - since))

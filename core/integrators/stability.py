@@ -58,6 +58,23 @@ def _spectrum(system: System) -> Spectrum:
     for part in system.elasticities:
         if part.rest_shape is not None:
             part.rest_shape.put_into(rest)
+    found = _spectrum_at(system, rest)
+    posed = [part for part in system.elasticities if isinstance(part, PosedElasticity)]
+    ratio = max((part.frequency_ratio for part in posed), default=1.0)
+    if ratio == 1.0:
+        return found
+    rates = [found.viscous_rate]
+    for index in range(max(len(part.fastest_poses) for part in posed)):
+        for part in posed:
+            part.act(part.fastest_poses[min(index, len(part.fastest_poses) - 1)])
+            rest[:, part.body] = part.parameters
+        rates.append(_viscous_rate(system, rest))
+    # Frequencies by the bound: what swings about a pose that squeezes tets squeezes them more.
+    return Spectrum(ratio * found.frequency, max(rates))
+
+
+def _spectrum_at(system: System, rest: Tensor) -> Spectrum:
+    """At (3, N) positions without stress."""
     scale = DIFFERENCE_RATIO * system.shortest_edge()
 
     def stiffness(direction: Tensor) -> Tensor:
@@ -67,6 +84,14 @@ def _spectrum(system: System) -> Spectrum:
         system.add_gradient(rest + scale * direction, difference)
         return difference / (2.0 * scale)
 
+    frequency = math.sqrt(_largest_eigenvalue(system, stiffness))
+    return Spectrum(max(MIN_FREQUENCY_RAD_PER_S, frequency), _viscous_rate(system, rest))
+
+
+def _viscous_rate(system: System, rest: Tensor) -> float:
+    """κ at (3, N) positions, in 1/s."""
+    if not system.is_dissipative:
+        return 0.0
     # Wind blows at what does not move, too.
     still = torch.zeros_like(rest)
     system.add_rate_forces(rest, torch.zeros_like(rest), still)
@@ -76,11 +101,7 @@ def _spectrum(system: System) -> Spectrum:
         system.add_rate_forces(rest, direction, forces)
         return forces
 
-    posed = (part for part in system.elasticities if isinstance(part, PosedElasticity))
-    ratio = max((part.frequency_ratio for part in posed), default=1.0)
-    frequency = ratio * math.sqrt(_largest_eigenvalue(system, stiffness))
-    rate = _largest_eigenvalue(system, viscosity) if system.is_dissipative else 0.0
-    return Spectrum(max(MIN_FREQUENCY_RAD_PER_S, frequency), ratio * ratio * rate)
+    return _largest_eigenvalue(system, viscosity)
 
 
 def _largest_eigenvalue(system: System, operator: Callable[[Tensor], Tensor]) -> float:

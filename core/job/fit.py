@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 
 from ..adjoint import match_shape, sag_free
+from ..adjoint.match_shape import met_distance
 from ..adjoint.observer import Observer
 from ..errors import SceneError
+from ..materials import Material
 from ..scene.channel import Channel
 from ..scene.rest_shape import TetRestShape
 from ..scene.scene import Scene
@@ -91,12 +93,16 @@ def _at_rest(body: SoftBody) -> SoftBody:
 
 def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
     search, body = Search.of(job, wanted.body), job.tet_scene.bodies[wanted.body]
+    before, seen = _distance(job, wanted, body.material), skin_of(body)
     base = float(job.scene.bodies[wanted.body].material.young)
     factors = np.broadcast_to(body.material.young / base, len(tet_mesh_of(body).tets))
     shares = factors[:, None]
     if wanted.unpainted is not None:
         painted = ((factors - wanted.unpainted) / (1.0 - wanted.unpainted)).clip(0.0, 1.0)
         shares = np.stack([painted, 1.0 - painted], axis=1)
+    observe(before, 0.0)
+    if before <= met_distance(body, [*wanted.shapes], seen):
+        return FoundStiffness(base, wanted.unpainted, before, before)
     match = search.find(
         partial(
             match_shape,
@@ -109,12 +115,18 @@ def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
     )
     young, *rest = match.young.tolist()
     material = match.scene.bodies[wanted.body].material
+    distance = _distance(job, wanted, material)
+    return FoundStiffness(young, rest[0] / young if rest else None, distance, before)
+
+
+def _distance(job: Job, wanted: MatchShape, material: Material) -> float:
+    """From the shapes, as the scene is simulated with a material of the body: the root of the mean
+    square in metres."""
     last = wanted.first + len(wanted.shapes) - 1
     frames = positions(job, wanted.body, last, material=material)[wanted.first - 1 :]
-    seen = skin_of(body)
+    seen = skin_of(job.tet_scene.bodies[wanted.body])
     away = np.stack([seen.interpolate(each) for each in frames]) - wanted.shapes
-    distance = float(np.sqrt(np.square(away).sum(axis=2).mean()))
-    return FoundStiffness(young, rest[0] / young if rest else None, distance, match.losses[0])
+    return float(np.sqrt(np.square(away).sum(axis=2).mean()))
 
 
 _TOOLS: dict[type, Callable[[Job, Any, Observer], Found]] = {

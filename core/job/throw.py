@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..adjoint.hit_target import FIRST_RATIO, HIT_RATIO, MAX_RUNS, not_by_throw
+from ..adjoint.hit_target import FIRST_RATIO, HIT_RATIO, MAX_RUNS, not_by_throw, refuse_far
 from ..adjoint.observer import Observer
 from ..adjoint.trust_region import trust_region
 from ..errors import InstabilityError, SceneError
@@ -38,10 +38,12 @@ def find_throw(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:
     with a straight one.
 
     Raises:
-        SuppleError: when where the body is does not depend on its throw, or no throw that it begins
-            with can be simulated.
+        SuppleError: when the target is too far, where the body is does not depend on its throw, or
+            no throw that it begins with can be simulated.
     """
     throws = _Throws(job, wanted, observe)
+    way = float(np.linalg.norm(throws.displacement))
+    refuse_far(throws.body, way, way / throws.seconds, wanted.frame)
     given, straight = throws.given(), throws.straight()
     speed = max(float(np.linalg.norm(each)) for each in (given, straight, throws.slowest))
     throws.difference, near = DIFFERENCE_RATIO * speed, throws.near
@@ -80,13 +82,14 @@ class _Throws:
         self._job, self._wanted, self._observe = job, wanted, observe
         self._target = np.asarray(wanted.target)
         self._mean = mean_of(self.body, wanted.weights)
-        self._displacement = self._target - self._mean @ start_positions(self.body)
+        #: The way to the target in metres, and the time for it in seconds.
+        self.displacement = self._target - self._mean @ start_positions(self.body)
         self._radius = 0.5 * tet_mesh_of(self.body).diagonal
-        self._seconds = wanted.frame * job.settings.frame_time
+        self.seconds = wanted.frame * job.settings.frame_time
         #: How near is a hit, in metres.
-        self.near = HIT_RATIO * max(float(np.linalg.norm(self._displacement)), self._radius)
+        self.near = HIT_RATIO * max(float(np.linalg.norm(self.displacement)), self._radius)
         #: With which it would go as far as its radius.
-        self.slowest = self._radius / self._seconds
+        self.slowest = self._radius / self.seconds
         #: How far throws are apart that tell how they act.
         self.difference = self.slowest
         self.runs, self.jacobian_runs = 0, 6 if wanted.with_spin else 3
@@ -121,10 +124,10 @@ class _Throws:
     def straight(self) -> FloatArray:
         """A free flight to the target, with the spin that is set."""
         weight = Channel.of(self._job.tet_scene.gravity, "Gravity", 3).at(0)
-        return self._parameters(self._displacement / self._seconds - 0.5 * self._seconds * weight)
+        return self._parameters(self.displacement / self.seconds - 0.5 * self.seconds * weight)
 
     def free_flight_jacobian(self) -> FloatArray:
-        return self._seconds * np.eye(3, self.jacobian_runs)
+        return self.seconds * np.eye(3, self.jacobian_runs)
 
     def _parameters(self, velocity: FloatArray) -> FloatArray:
         spin = self._radius * np.asarray(self.body.angular_velocity)

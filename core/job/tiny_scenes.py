@@ -175,6 +175,16 @@ def noise() -> None:
     _simulate(Scene([_tet()], forces=[flow]), ImplicitEuler())
 
 
+def squeezed_pose() -> None:
+    from ..integrators import SymplecticEuler
+
+    body = _tet()
+    assert isinstance(body.mesh, TetMesh)
+    flat = body.mesh.vertices * np.array([1.0, 1.0, 0.1])
+    goals = Goals(np.arange(4, dtype=np.int32), np.stack([body.mesh.vertices, flat]), sag_free=True)
+    _simulate(Scene([replace(body, goals=goals)]), SymplecticEuler())
+
+
 def gas() -> None:
     from ..integrators import ImplicitEuler
 
@@ -221,5 +231,6 @@ def _simulate(scene: Scene, integrator: Integrator) -> None:
 #: In the order in which a simulation needs them.
 PIECES: tuple[Piece, ...] = (
     *(tetrahedra, explicit_steps, clearance, explicit_contact, implicit_contact, implicit_steps),
-    *(viscosity, plasticity, bounce, constraints, stretches, noise, gas, rest_shape, gradients),
+    *(viscosity, plasticity, bounce, constraints, stretches, noise, gas, rest_shape),
+    *(squeezed_pose, gradients),
 )

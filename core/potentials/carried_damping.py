@@ -49,6 +49,24 @@ class RigidMotion(NamedTuple):
     remainder: Tensor
 
 
+class _Interval(NamedTuple):
+    """The motion of carrying points, which go straight from a sample to the next.
+
+    Args:
+        centre, shift: (G, 3) the mean of each group at the first sample, and how far it goes.
+        moments: (G, 3, 3) inertia of the places about the mean, a + s b, by the powers of the part
+            s of the way.
+        momentum: (G, 3) mean of a × b, which stays.
+        forces: (3, N) of a and of b as if they were velocities in m/s, in newtons.
+    """
+
+    centre: Tensor
+    shift: Tensor
+    moments: tuple[Tensor, Tensor, Tensor]
+    momentum: Tensor
+    forces: tuple[Tensor, Tensor]
+
+
 class Quantities(NamedTuple):
     """The numbers that the force depends on.
 
@@ -115,6 +133,8 @@ class CarriedDamping(PrescribedPotential):
         groups = group_of_piece[pieces]
         vertices = np.flatnonzero((groups >= 0) & ~system.is_pinned)
         self._vertices, self._groups = self._index(vertices), self._index(groups[vertices])
+        self._vertex_groups = self._index(np.maximum(groups, 0))
+        self._carried = torch.zeros_like(system.mass).index_fill_(0, self._vertices, 1.0)
         self._order = self._index(order)
         self._offsets = self._index(np.append(0, np.cumsum(counts)))
         self._counts = torch.as_tensor(counts).to(system.mass)[:, None]
@@ -124,8 +144,7 @@ class CarriedDamping(PrescribedPotential):
         self._masses = np.concatenate([path.masses for path in paths])
         self._intervals = math.lcm(*(path.channel.per_frame for path in paths))
         self.quantities = self._present_quantities()
-        self._interval: tuple[int, int] | None = None
-        self._rates = torch.empty(0)
+        self._present = (0, 0), self._interval_in((0, 0), self.quantities)
         self._time = 0, 0.0
         self._force: Tensor | None = None
         #: (3, 3 G + N) centre, velocity and angular velocity of each group, then the force on what
@@ -158,15 +177,10 @@ class CarriedDamping(PrescribedPotential):
         return self._quantities(damping, mass * self._system.free, ratio, channels)
 
     def at(self, frame: int, fraction: float) -> Tensor:
-        interval = frame, self._interval_of(fraction)
-        if interval != self._interval:
-            self._interval = interval
-            self._rates = self._rates_in(interval, self.quantities)
-        groups = len(self._counts)
-        rates = self._rates.clone()
-        since = (fraction - interval[1] / self._intervals) * self._system.frame_times.of(frame)
-        rates[:, :groups] += since * rates[:, groups : 2 * groups]
-        return rates
+        number = self._number_of(fraction)
+        if (frame, number) != self._present[0]:
+            self._present = (frame, number), self._interval_in((frame, number), self.quantities)
+        return self._parameters_at(self._present[1], frame, fraction * self._intervals - number)
 
     def go_to(self, frame: int, fraction: float) -> None:
         super().go_to(frame, fraction)
@@ -179,12 +193,9 @@ class CarriedDamping(PrescribedPotential):
         self, positions: Tensor, given: Mapping[str, Tensor], frame: int, fraction: float
     ) -> Tensor:
         """(3, N) that explicit steps pull against at a time, as a function of quantities."""
-        quantities, groups = self.quantities_on(given), len(self._counts)
-        number = self._interval_of(fraction)
-        rates = self._rates_in((frame, number), quantities)
-        since = (fraction - number / self._intervals) * self._system.frame_times.of(frame)
-        moved = rates[:, :groups] + since * rates[:, groups : 2 * groups]
-        parameters = torch.cat([moved, rates[:, groups:]], dim=1)
+        quantities, number = self.quantities_on(given), self._number_of(fraction)
+        own = self._interval_in((frame, number), quantities)
+        parameters = self._parameters_at(own, frame, fraction * self._intervals - number)
         return -self._rate_forces(positions, parameters, quantities)
 
     def begin_time_step(self, step: TimeStep) -> None:
@@ -230,7 +241,7 @@ class CarriedDamping(PrescribedPotential):
             channels,
         )
 
-    def _interval_of(self, fraction: float) -> int:
+    def _number_of(self, fraction: float) -> int:
         return min(int(fraction * self._intervals + ROUNDING), self._intervals - 1)
 
     def _points(self, quantities: Quantities, frame: int, fraction: float) -> Tensor:
@@ -247,16 +258,35 @@ class CarriedDamping(PrescribedPotential):
         sums = segment_sums(values.contiguous(), self._offsets)
         return sums / self._counts.view(-1, *(1 for _ in values.shape[1:]))
 
-    def _rates_in(self, interval: tuple[int, int], quantities: Quantities) -> Tensor:
-        """(3, 3 G + N) as ``parameters`` has them at the start of an interval between samples."""
+    def _interval_in(self, interval: tuple[int, int], quantities: Quantities) -> _Interval:
         frame, number = interval
         fractions = number / self._intervals, (number + 1) / self._intervals
         start, end = (self._points(quantities, frame, fraction) for fraction in fractions)
-        motion = self._motion(start, end)
+        centre, change = self._means(start), end - start
+        shift = self._means(change)
+        arms, bends = start - centre[self._point_groups], change - shift[self._point_groups]
+        both = self._inertia(arms, bends) + self._inertia(bends, arms)
+        moments = self._inertia(arms, arms), both, self._inertia(bends, bends)
+        momentum = self._means(torch.linalg.cross(arms, bends, dim=1))
+        forces = self._remainder(arms, quantities), self._remainder(bends, quantities)
+        return _Interval(centre, shift, moments, momentum, forces)
+
+    def _inertia(self, first: Tensor, second: Tensor) -> Tensor:
+        """(G, 3, 3) means of a·b I − a bᵀ over (P, 3) vectors."""
+        dots = (first * second).sum(1)[:, None, None] * torch.eye(3).to(first)
+        return self._means(dots - first[:, :, None] * second[:, None, :])
+
+    def _parameters_at(self, own: _Interval, frame: int, part: float) -> Tensor:
+        """As ``parameters`` has them, a part of the way through an interval."""
         per_second = self._intervals / self._system.frame_times.of(frame)
-        rigid = [motion.centre, motion.shift * per_second, motion.rotation * per_second]
-        remainder = self._remainder(motion.remainder * per_second, quantities)
-        return torch.cat([torch.cat(rigid).T, remainder], dim=1)
+        inertia = own.moments[0] + part * own.moments[1] + part * part * own.moments[2]
+        inverse = torch.linalg.pinv(inertia, rtol=_MIN_INERTIA_RATIO, hermitian=True)
+        turn = (inverse @ own.momentum[:, :, None])[:, :, 0]
+        arms, bends = own.forces
+        which = self._vertex_groups
+        turned = torch.linalg.cross(turn.T[:, which], arms + part * bends, dim=0)
+        rigid = [own.centre + part * own.shift, own.shift * per_second, turn * per_second]
+        return torch.cat([torch.cat(rigid).T, (bends - turned) * per_second], dim=1)
 
     def _remainder(self, velocities: Tensor, quantities: Quantities) -> Tensor:
         """(3, N) newtons by the (P, 3) velocities of points that are left of rigid motions."""
@@ -268,6 +298,11 @@ class CarriedDamping(PrescribedPotential):
     def _rate_forces(self, positions: Tensor, parameters: Tensor, quantities: Quantities) -> Tensor:
         groups = len(self._counts)
         centre, shift, turn = parameters[:, : 3 * groups].reshape(3, 3, groups).unbind(1)
+        if groups == 1:
+            velocities = torch.linalg.cross(turn, positions - centre, dim=0) + shift
+            return torch.addcmul(
+                parameters[:, 3:], self._carried * quantities.momentum_rates, velocities
+            )
         which = self._groups
         arms = positions[:, self._vertices] - centre[:, which]
         velocities = shift[:, which] + torch.linalg.cross(turn[:, which], arms, dim=0)

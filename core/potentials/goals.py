@@ -124,6 +124,11 @@ class GoalSprings(PrescribedPotential):
         extension = self.goals.points.gather(positions).sub_(parameters)
         return 0.5 * (self.goals.stiffness * extension.square()).sum()
 
+    def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
+        # ½ k (|p − t'|² − |p − t|²) = k (t − t')·(p − (t + t')/2)
+        middle = self.goals.points.gather(positions).sub_(0.5 * (before + after))
+        return (self.goals.stiffness * ((before - after) * middle)).sum()
+
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         extension = self.goals.points.gather(positions).sub_(self.parameters)
         self.goals.points.add(extension.mul_(self.goals.stiffness), out)

@@ -6,14 +6,19 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
+from ..assembly.tets import Tets
+from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
+from ..kernels.held_tets import write_held_shapes
 from ..kernels.torch_matrices import inverses3, matmul3, signed_svd
 from ..materials import Material
+from ..materials.material import PARAMETERS
 from .elasticity import Elasticity
 from .prescribed import PrescribedPotential
 
@@ -23,6 +28,8 @@ MIN_REST_STRETCH = 0.2
 SQUEEZED_STIFFNESS_RATIO = 1e-3
 # What comes so near in a sample may be below between two, which straight lines join.
 _NEAR_REST_STRETCH = 1.5 * MIN_REST_STRETCH
+# Poses in which the viscosity is measured.
+_FASTEST_POSES = 3
 
 
 class PosedElasticity(Elasticity):
@@ -42,6 +49,8 @@ class PosedElasticity(Elasticity):
         pose: channel of x_t, the (3, Nb) vertices of the body in metres.
     """
 
+    changes_slowly = True
+
     def __init__(
         self, material: Material, first: int, mesh: TetMesh, template: Tensor, pose: TensorChannel
     ) -> None:
@@ -52,15 +61,21 @@ class PosedElasticity(Elasticity):
         self._rest_volumes = self.tets.volumes.clone()
         self._placed = template.new_zeros(3, len(template))
         self._balance = torch.zeros_like(self._placed)
+        self._held: _HeldTets | None = None
+        self._is_placed = False
         stretched = [self._gradients_and_bound(sample) for sample in pose.samples]
         #: By how much a pose makes the fastest vibration of a tet faster, at most.
         self.frequency_ratio = math.sqrt(max(1.0, *(float(ratio) for ratio, _ in stretched)))
+        order = torch.argsort(torch.stack([ratio for ratio, _ in stretched]), descending=True)
+        #: (3, Nb) each, of all samples those in which a tet may vibrate fastest.
+        self.fastest_poses = [pose.samples[index] for index in order[:_FASTEST_POSES]]
         squeezed = torch.stack([flat for _, flat in stretched]).any(0)
         # Known beforehand, since what is recorded on CUDA looks at no values.
         self._squeezed = torch.nonzero(squeezed).ravel()
         if len(self._squeezed) > 0:
             factors = torch.where(squeezed, SQUEEZED_STIFFNESS_RATIO, 1.0).to(template)
             self._set_material(replace(material, young=material.young * factors))
+            self._held = _HeldTets(self.material, mesh, first, self._squeezed, template)
         self.act(self.parameters)
 
     def scale(self, parameters: Tensor) -> Tensor:
@@ -68,29 +83,28 @@ class PosedElasticity(Elasticity):
 
     @property
     def stiffest(self) -> Tensor:
-        """That of the start, whatever ``frequency_ratio`` says."""
+        """That of the start; ``fastest_poses`` may be stiffer."""
         return self.channel.at(0, 0.0)
 
+    @property
+    def body(self) -> slice:
+        """Its vertices among all."""
+        return self._body
+
     def act(self, parameters: Tensor) -> None:
+        # On CUDA it is recorded, and nobody may look.
+        if self._is_placed and not parameters.is_cuda and torch.equal(parameters, self.parameters):
+            return
+        self._is_placed = True
         PrescribedPotential.act(self, parameters)
         self._placed[:, self._body] = parameters
         self.tets.set_rest_positions(self._placed)
-        if len(self._squeezed) > 0:
-            self._hold_apart(self._squeezed)
-
-    def _hold_apart(self, which: Tensor) -> None:
-        """Gives tets that a pose squeezes rest shapes that are squeezed less."""
-        rest = self._rest_gradients[:, :, which]
-        u, sigma, v = signed_svd(matmul3(self.tets.edges(self._placed)[:, :, which], rest))
-        sigma = sigma.clamp(min=MIN_REST_STRETCH)
-        gradients = matmul3(rest, matmul3(v / sigma, u.transpose(0, 1)))
-        volumes = self._rest_volumes[which] * sigma.prod(0)
-        self.tets.set_rest_shapes(gradients, volumes, which)
-        self._balance.zero_()
-        self._add_unscaled_gradient(self._placed, self._balance)
+        if self._held is not None:
+            self._held.hold_apart(self.tets, self._placed, self.material, self._balance)
 
     def energy(self, positions: Tensor) -> Tensor:
-        return self._unscaled_energy(positions) - (self._balance * positions).sum()
+        energy = self._unscaled_energy(positions)
+        return energy if self._held is None else energy - (self._balance * positions).sum()
 
     def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
         return PrescribedPotential.energy_with(self, parameters, positions)
@@ -98,9 +112,17 @@ class PosedElasticity(Elasticity):
     def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
         return PrescribedPotential.energy_change(self, before, after, positions)
 
+    def change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
+        # From one rest shape to the next: each takes longer than an energy.
+        self.act(before)
+        energy = self.energy(positions)
+        self.act(after)
+        return self.energy(positions) - energy
+
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         self._add_unscaled_gradient(positions, out)
-        out.sub_(self._balance)
+        if self._held is not None:
+            out.sub_(self._balance)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         matrix.add_elements(
@@ -125,3 +147,69 @@ class PosedElasticity(Elasticity):
         growth = torch.where(flat, held, gradients.square().sum((0, 1)))
         modulus = self.material.lam + 2.0 * self.material.mu
         return (modulus * growth).max() / (modulus * rest).max(), flat
+
+
+class _HeldTets:
+    """Tets that a pose squeezes, which get rest shapes that are squeezed less.
+
+    Args:
+        material: of all tets of the body.
+        mesh, first: of the body, and the index of its first vertex.
+        which: (A,) indices of the tets.
+        template: an (N,)-long tensor on the device and of the precision to work in.
+    """
+
+    def __init__(
+        self, material: Material, mesh: TetMesh, first: int, which: Tensor, template: Tensor
+    ) -> None:
+        tets = which.cpu().numpy()
+        vertices, corners = np.unique(mesh.tets[tets], return_inverse=True)
+        fill = None if mesh.fill is None else mesh.fill[tets]
+        alone = TetMesh(mesh.vertices[vertices], corners.reshape(-1, 4), fill)
+        self._which = which
+        self._vertices = torch.as_tensor(vertices.astype(np.int64) + first, device=which.device)
+        self._material = material
+        own = Elasticity(_material_of(material, which), [(0, alone)], template[: len(vertices)])
+        #: Of them alone, on the vertices that they have.
+        self._elasticity = own
+        self._gradients = own.tets.shape_gradients[1:].clone()
+        self._volumes = own.tets.volumes.clone()
+        self._pull = template.new_zeros(3, len(vertices))
+        self._is_looped = is_compiled() and not which.is_cuda
+        if self._is_looped:
+            self._by_tet = np.ascontiguousarray(self._gradients.permute(2, 0, 1).numpy())
+            self._all = np.arange(len(tets))
+
+    def hold_apart(self, tets: Tets, placed: Tensor, material: Material, balance: Tensor) -> None:
+        """Writes their rest shapes at (3, N) places, and what they push with there.
+
+        Args:
+            tets: all of the body, whose rest shapes become the same.
+            material: of all of them.
+            balance: (3, N) in newtons, zero where they have no vertex.
+        """
+        own, at = self._elasticity, placed.index_select(1, self._vertices)
+        if material is not self._material:
+            self._material = material
+            own._set_material(_material_of(material, self._which))
+        if self._is_looped:
+            shapes = self._by_tet, self._volumes.numpy(), MIN_REST_STRETCH
+            write_held_shapes(tets, placed, self._which.numpy(), *shapes)
+            write_held_shapes(own.tets, at, self._all, *shapes)
+        else:
+            u, sigma, v = signed_svd(matmul3(own.tets.edges(at), self._gradients))
+            sigma = sigma.clamp(min=MIN_REST_STRETCH)
+            gradients = matmul3(self._gradients, matmul3(v / sigma, u.transpose(0, 1)))
+            volumes = self._volumes * sigma.prod(0)
+            tets.set_rest_shapes(gradients, volumes, self._which)
+            own.tets.set_rest_shapes(gradients, volumes, torch.arange(len(volumes)).to(self._which))
+        self._pull.zero_()
+        own._add_unscaled_gradient(at, self._pull)
+        balance[:, self._vertices] = self._pull
+
+
+def _material_of(material: Material, which: Tensor) -> Material:
+    """That of some tets."""
+    values = {name: getattr(material, name) for name in PARAMETERS}
+    parts = {n: v[which] for n, v in values.items() if isinstance(v, Tensor) and v.ndim}
+    return replace(material, **parts)

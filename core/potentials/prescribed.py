@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor
 
 from ..assembly.tensor_channel import TensorChannel
@@ -16,6 +18,9 @@ class PrescribedPotential(Potential):
     Args:
         channel: of the parameters, a tensor of any shape.
     """
+
+    #: Whether ``change`` takes longer than a gradient.
+    changes_slowly: ClassVar[bool] = False
 
     def __init__(self, channel: TensorChannel) -> None:
         #: Of the parameters.
@@ -57,6 +62,10 @@ class PrescribedPotential(Potential):
     def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
         """In joules, what a change of the parameters adds to the energy."""
         return self.energy_with(after, positions) - self.energy_with(before, positions)
+
+    def change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
+        """``energy_change``, with whatever parameters afterwards."""
+        return self.energy_change(before, after, positions)
 
     def energy_at(self, positions: Tensor, frame: int) -> Tensor:
         """In joules, after a frame."""

@@ -179,6 +179,20 @@ def test_the_stiffness_of_an_animation_is_found() -> None:
     assert match.distance < 1e-5 and match.losses[0] > 100 * match.distance
 
 
+@pytest.mark.parametrize("rounding", [np.float64, np.float32])
+def test_a_body_in_the_shape_already_keeps_its_stiffness_after_one_run(rounding: type) -> None:
+    shapes = [shape.astype(rounding) for shape in animation(2e4)]
+    match = match_shape(bar(2e4), shapes)
+    np.testing.assert_allclose(match.young, [2e4], rtol=1e-12)
+    assert len(match.losses) == 1
+
+
+@pytest.mark.parametrize("height", [1e9, 1e5])
+def test_a_target_that_no_throw_reaches_is_refused_at_once(height: float) -> None:
+    with pytest.raises(SceneError, match=r"m away, so that it would have to be thrown with"):
+        hit_target(thrown((0.0, 0.0, 1.0), (0, 0, 0)), (0.0, 0.0, height), 12)
+
+
 def test_the_stiffness_of_two_regions_is_found() -> None:
     regions = (BAR.vertices[BAR.tets].mean(axis=1)[:, 0] > 0.15).astype(int)
     match = match_shape(bar(2e4), animation(np.where(regions, 9e4, 4e4)), regions=regions)

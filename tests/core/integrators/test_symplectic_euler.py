@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Ground, InstabilityError, Scene, Simulator, SoftBody
+from supple.core import Goals, Ground, InstabilityError, Scene, Simulator, SoftBody
+from supple.core.assembly.tets import Tets
 from supple.core.integrators import Adaptive, SymplecticEuler
+from supple.core.integrators.explicit_step import ENERGY_SAMPLES
 from supple.core.integrators.stability import spectrum
 from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.system import System
+from supple.verification.meshes import block
 
 FRAME = 1.0 / 24.0
 
@@ -148,3 +151,28 @@ def test_substeps_do_not_double_without_end_from_frame_to_frame(make_block) -> N
     with pytest.raises(InstabilityError, match="substeps a frame are too few at frame"):
         taken.extend(frame.report.substeps for frame in simulator.run(12))
     assert simulator.stepper.substeps < max(taken, default=0) <= most
+
+
+def test_a_pose_is_taken_once_a_step_and_its_energy_a_few_times_a_frame(monkeypatch) -> None:
+    """Rest shapes and energies take longer than a gradient."""
+    mesh = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.0))
+    bent = np.repeat(mesh.vertices[None], 4, axis=0)
+    bent[..., 0] += 0.02 * np.arange(4)[:, None] * mesh.vertices[:, 2]
+    goals = Goals(np.arange(len(mesh.vertices)), bent, 1.0, 5.0, sag_free=True)
+    simulator = Simulator(Scene([SoftBody(mesh, goals=goals)]), SymplecticEuler(), substeps=200)
+    counts = {"shapes": 0, "energies": 0}
+    (elasticity,) = simulator.system.elasticities
+    for name, owner, member in (
+        ("shapes", Tets, "set_rest_positions"),
+        ("energies", type(elasticity), "energy"),
+    ):
+        original = getattr(owner, member)
+
+        def counted(*arguments, _name=name, _original=original):
+            counts[_name] += 1
+            return _original(*arguments)
+
+        monkeypatch.setattr(owner, member, counted)
+    list(simulator.run(2))
+    assert counts["shapes"] <= 2 * 200 + 20
+    assert counts["energies"] <= 2 * (2 * ENERGY_SAMPLES) + 20

@@ -82,6 +82,22 @@ def test_the_stiffness_of_a_shape_is_found(tmp_path: Path) -> None:
     assert stiff.distance < 1e-2 * stiff.before
 
 
+def test_a_body_in_the_shape_already_is_simulated_once(tmp_path: Path) -> None:
+    shapes = animation(bar(young=5e4), 3).astype(np.float32)
+    stiff = found(tmp_path, Scene([bar(young=5e4)]), 4, fits.MatchShape(0, 3, shapes))
+    assert stiff.young == 5e4 and stiff.unpainted is None
+    assert stiff.distance == stiff.before < 1e-5
+    assert len(fits.read_losses(tmp_path)) == 1
+
+
+def test_a_target_far_beyond_any_throw_is_refused_before_a_run(tmp_path: Path) -> None:
+    Job.create(tmp_path, Scene([bar()]), Settings(12, device="cpu"))
+    fits.write_wanted(tmp_path, fits.HitTarget(0, (1e9, 0.0, 0.0), 12))
+    done = run(tmp_path)
+    assert done.returncode != 0 and "1e+09 m away" in done.stdout + done.stderr
+    assert fits.read_losses(tmp_path) == []
+
+
 def test_so_is_a_painted_one_with_what_is_left_where_unpainted(tmp_path: Path) -> None:
     def painted(young: float, left: float) -> SoftBody:
         weights = np.array([1.0, 1, 1, 1, 0, 0, 0, 0])
