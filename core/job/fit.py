@@ -13,6 +13,7 @@ import numpy as np
 from ..adjoint import match_shape, sag_free
 from ..adjoint.match_shape import met_distance
 from ..adjoint.observer import Observer
+from ..adjoint.refusals import refuse_scene
 from ..errors import SceneError
 from ..materials import Material
 from ..scene.channel import Channel
@@ -93,6 +94,7 @@ def _at_rest(body: SoftBody) -> SoftBody:
 
 def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
     search, body = Search.of(job, wanted.body), job.tet_scene.bodies[wanted.body]
+    refuse_scene(search.scene)
     before, seen = _distance(job, wanted, body.material), skin_of(body)
     base = float(job.scene.bodies[wanted.body].material.young)
     factors = np.broadcast_to(body.material.young / base, len(tet_mesh_of(body).tets))
