@@ -14,7 +14,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear, StableNeoHookean
 from ..scene.absorber import Absorber
 from ..scene.channel import Channel
-from ..scene.contact_settings import Contact, ContactSurface
+from ..scene.contact_settings import Collider, Contact, ContactSurface
 from ..scene.force_fields import ForceField
 from ..scene.goals import Goals
 from ..scene.ground import Ground
@@ -84,6 +84,20 @@ def explicit_contact() -> None:
     falling = replace(_tet(height=1.02), velocity=(0.0, 0.0, -5.0))
     _simulate(
         Scene([crowd, falling], gravity=(0.0, 0.0, 0.0), contact=Contact()), SymplecticEuler()
+    )
+    _simulate(_pushed(), SymplecticEuler())
+
+
+def _pushed() -> Scene:
+    """A body above a collider that comes up."""
+    corners = np.array([[-1.0, -1.0, -0.05], [3.0, -1.0, -0.05], [-1.0, 3.0, -0.05]])
+    rises = np.array([0.0, 0.1, 0.2])
+    path = corners + rises[:, None, None] * np.array([0.0, 0.0, 1.0])
+    return Scene(
+        [_tet()],
+        gravity=(0.0, 0.0, 0.0),
+        contact=Contact(),
+        colliders=[Collider(path, [[0, 1, 2]])],
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from supple.core.integrators import mesh_contact_step
 from supple.core.job import tiny_scenes
 from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
 
@@ -25,3 +26,18 @@ def test_explicit_contact_searches_around_the_few_vertices_that_are_deflected(
     monkeypatch.setattr(PersistentCandidates, "_find_around", find_around)
     tiny_scenes.explicit_contact()
     assert shares and 0.0 < max(shares) <= 0.1
+
+
+def test_explicit_contact_measures_the_work_of_a_collider_that_moves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    works: list[float] = []
+    measure = mesh_contact_step.prescribed_work
+
+    def prescribed_work(*arguments: Any) -> float:
+        works.append(float(measure(*arguments)))
+        return works[-1]
+
+    monkeypatch.setattr(mesh_contact_step, "prescribed_work", prescribed_work)
+    tiny_scenes.explicit_contact()
+    assert any(works)
