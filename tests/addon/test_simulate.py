@@ -212,7 +212,8 @@ def test_a_body_deleted_meanwhile_leaves_the_others_to_finish(scene, add_body, s
     bpy.data.objects.remove(lost)
     messages: list[str] = []
     assert "No soft body any more: Lost." in runs.complete(run, bpy.context, messages.append)
-    assert messages == ["Simulating frame 4 of 4"]
+    # How many frames are reported depends on how long they take.
+    assert messages and all(message.endswith(" of 4") for message in messages)
     assert evaluated_positions(kept, 4)[:, 2].mean() < -0.05
 
 

@@ -289,15 +289,3 @@ def test_a_mesh_without_faces(add_plate):
 def test_a_vertex_at_nan(add_plate):
     add_plate().data.vertices[2].co.y = float("nan")
     assert "Plate: vertex 2 is not at a finite position at frame 1; check its mesh" in refusal()
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("collider_friction", "Plate: the friction must be 0 or more, not -1."),
-        ("collider_thickness", "Plate: the thickness in metres must be 0 or more, not -1."),
-    ],
-)
-def test_settings_that_do_not_exist(add_plate, setting, message):
-    setattr(add_plate().supple, setting, -1.0)
-    assert message in refusal()

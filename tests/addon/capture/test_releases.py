@@ -87,14 +87,6 @@ def test_an_attachment_lets_go_by_its_own_switch_and_force(cube):
     assert attachment.release == Release(2, 7.0)
 
 
-def test_a_negative_force_is_refused(cube):
-    cube.supple.pin_group, cube.supple.pin_force = "Hold", -1.0
-    assert _refusal().startswith("Cube, its pins: the Break Force must be above 0 N, or 0 to hold")
-    cube.supple.pin_force, cube.supple.attach_force = 0.0, -2.0
-    cube.supple.attach_to, cube.supple.attach_group = _plate(), "Hold"
-    assert _refusal().startswith("Cube, attached to Plate: the Break Force must be above 0 N")
-
-
 @pytest.mark.parametrize(
     ("keys", "told"),
     [

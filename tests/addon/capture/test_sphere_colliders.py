@@ -270,11 +270,6 @@ def test_a_vertex_at_nan(add_ball):
     assert "Ball is not at a finite place" in refusal()
 
 
-def test_a_friction_that_does_not_exist(add_ball):
-    add_ball().supple.collider_friction = -1.0
-    assert "Ball: the friction must be 0 or more, not -1." in refusal()
-
-
 @pytest.mark.parametrize(
     ("integrator", "label"), [("implicit_euler", "Implicit Euler"), ("bdf2", "BDF2")]
 )
