@@ -97,7 +97,7 @@ def _pushed() -> Scene:
         [_tet()],
         gravity=(0.0, 0.0, 0.0),
         contact=Contact(),
-        colliders=[Collider(path, [[0, 1, 2]])],
+        colliders=[Collider(path, np.array([[0, 1, 2]], dtype=np.int32))],
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from supple.core.integrators import mesh_contact_step
 from supple.core.job import tiny_scenes
+from supple.core.kernels import contact_relaxation
 from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
 
 
@@ -32,7 +33,7 @@ def test_explicit_contact_measures_the_work_of_a_collider_that_moves(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     works: list[float] = []
-    measure = mesh_contact_step.prescribed_work
+    measure = contact_relaxation.prescribed_work
 
     def prescribed_work(*arguments: Any) -> float:
         works.append(float(measure(*arguments)))
