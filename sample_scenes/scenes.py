@@ -111,7 +111,7 @@ def adaptive_on_and_off(scene: bpy.types.Scene) -> None:
     ):
         body = box(name, colour, (x, 0.0, 1.8), (1.0, 1.0, 1.0), cuts=6)
         body.rotation_euler = [math.radians(angle) for angle in (30.0, 20.0, 0.0)]
-        make_soft(body, young=7e4, poisson=0.3, resolution=3, integrator=integrator)
+        make_soft(body, young=7.5e4, poisson=0.3, resolution=3, integrator=integrator)
         label(name, (x, -1.2, 0.15), 0.24)
     scene.supple.substeps, scene.supple.step_tolerance = 7, 1e-3
     scene.supple.contact = "never"

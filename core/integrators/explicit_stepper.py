@@ -130,7 +130,7 @@ class ExplicitStepper(TimeStepper):
             self.contact.begin(start)
         self.sampled_positions, self.sample_fractions = [start.positions], [0.0]
         self.checkpoints = []
-        is_observed = self.contact is None and accepted_moves.are_observed()
+        is_observed = self._records_positions and accepted_moves.are_observed()
         self.step_positions = [start.positions] if is_observed else []
         count, kept = start.substeps, MAX_SAMPLES if self._records_positions else 0
         for number in range(count):

@@ -136,7 +136,7 @@ class Obstacles:
             return
         floor = self.ground.height
         if self.barrier is not None:
-            floor += ground_distance(self.ground, mesh.diagonal)
+            floor += ground_distance(self.ground, body)
         points = body_points.at(vertices.T.cpu().double().numpy())
         vertices[2] += free * max(0.0, floor - float(points[:, 2].min(initial=np.inf)))
 
@@ -152,8 +152,8 @@ class Obstacles:
         ]
         weights = [k * part.areas for k, part in zip(stiffness, own, strict=True)]
         distances = [
-            np.full(len(part.areas), ground_distance(ground, mesh.diagonal))
-            for mesh, part in zip(meshes, own, strict=True)
+            np.full(len(part.areas), ground_distance(ground, body))
+            for body, part in zip(bodies, own, strict=True)
         ]
         of_points = (
             torch.as_tensor(np.concatenate(values)).to(self._inverse_mass)

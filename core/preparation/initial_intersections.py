@@ -94,7 +94,7 @@ def _above_ground(scene: Scene) -> Scene:
     configuration = InitialConfiguration(scene)
     bodies = []
     for body, shape in zip(scene.bodies, configuration.bodies, strict=True):
-        depth = _floor(scene, shape) - _lowest(body, shape, shape.positions)
+        depth = _floor(scene, body) - _lowest(body, shape, shape.positions)
         if depth > 0.0:
             body = replace(body, initial_positions=_raised(shape, shape.positions, depth))
         bodies.append(body)
@@ -109,18 +109,18 @@ def _repaired(
         return None
     # Surfaces that are offset downwards may be so into the ground.
     positions = [
-        _raised(shape, own, _floor(scene, shape) - _lowest(body, shape, own))
+        _raised(shape, own, _floor(scene, body) - _lowest(body, shape, own))
         for body, shape, own in zip(scene.bodies, configuration.bodies, positions, strict=True)
     ]
     return None if len(find_intersections(configuration.surfaces(positions))) > 0 else positions
 
 
-def _floor(scene: Scene, shape: InitialBody) -> float:
+def _floor(scene: Scene, body: SoftBody) -> float:
     """Above which a body does not feel the ground yet, in metres."""
     ground = scene.ground
     if ground is None or ground.response != "barrier":
         return -np.inf
-    return ground.height + ground_distance(ground, shape.mesh.diagonal)
+    return ground.height + ground_distance(ground, body)
 
 
 def _lowest(body: SoftBody, shape: InitialBody, positions: NDArray[np.float64]) -> float:

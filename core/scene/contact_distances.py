@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from .ground import Ground
 from .scene import Scene
+from .soft_body import SoftBody
 from .start_shape import tet_mesh_of
 
 # In units of a body's diagonal: of the ground, onto which steps are projected, and of surfaces, for
@@ -18,9 +19,18 @@ GROUND_DISTANCE_RATIO, SURFACE_DISTANCE_RATIO = 1e-3, 3e-3
 MAX_EDGE_RATIO = 0.2
 
 
-def ground_distance(ground: Ground, size: float) -> float:
-    """From how far the ground pushes a body with a diagonal of ``size``, all in metres."""
-    return ground.distance or GROUND_DISTANCE_RATIO * size
+def body_diagonal(body: SoftBody) -> float:
+    """The diagonal of a body's mesh at rest, in metres: of the surface that collides, which the
+    tetrahedra enclose, or of the tetrahedra where these collide."""
+    surface = body.contact_surface or body.seen_surface
+    if surface is None:
+        return tet_mesh_of(body).diagonal
+    return float(np.linalg.norm(np.ptp(surface.points, axis=0)))
+
+
+def ground_distance(ground: Ground, body: SoftBody) -> float:
+    """The distance in metres at which the ground begins to push a body."""
+    return ground.distance or GROUND_DISTANCE_RATIO * body_diagonal(body)
 
 
 def contact_distances(scene: Scene) -> NDArray[np.float64]:
@@ -41,8 +51,8 @@ def contact_distances(scene: Scene) -> NDArray[np.float64]:
     chosen = scene.contact.distance
     if chosen is None:
         own = [
-            min(SURFACE_DISTANCE_RATIO * mesh.diagonal, MAX_EDGE_RATIO * edge)
-            for mesh, edge in zip(meshes, edges, strict=True)
+            min(SURFACE_DISTANCE_RATIO * body_diagonal(body), MAX_EDGE_RATIO * edge)
+            for body, edge in zip(scene.bodies, edges, strict=True)
         ]
         return of_pairs(own, len(scene.meshes))
     shortest, body = min(zip(edges, scene.bodies, strict=True), key=lambda pair: pair[0])

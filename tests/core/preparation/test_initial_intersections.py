@@ -93,7 +93,8 @@ def test_what_the_ground_raises_is_parted_from_what_lies_on_it() -> None:
     simulator = Simulator(scene(*bodies, ground=Ground()))
     shapes = InitialConfiguration(simulator.scene)
     positions = [part.numpy() for part in simulator.frame().positions]
-    assert positions[0][:, 2].min() >= 0.99 * ground_distance(Ground(), shapes.size)
+    lower = simulator.scene.bodies[0]
+    assert positions[0][:, 2].min() >= 0.99 * ground_distance(Ground(), lower)
     assert len(find_intersections(shapes.surfaces(positions))) == 0
 
 
@@ -102,7 +103,8 @@ def test_a_plate_whose_top_is_drawn_in_is_not_drawn_into_the_ground() -> None:
     weight = SoftBody(block((6, 6, 6), (0.8, 0.8, 0.8), (0.6, 0.6, 0.28)), name="Weight")
     started = resolve_initial_intersections(scene(plate, weight, ground=Ground()))
     shapes = InitialConfiguration(started)
-    assert shapes.bodies[0].positions[:, 2].min() >= ground_distance(Ground(), shapes.size)
+    lowest = shapes.bodies[0].positions[:, 2].min()
+    assert lowest >= ground_distance(Ground(), started.bodies[0])
     assert len(find_intersections(shapes.surfaces())) == 0
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core import Collider, Contact, Scene, SoftBody
-from supple.core.scene.contact_distances import contact_distances
+from supple.core import Collider, Contact, Ground, Scene, SoftBody, SurfaceMesh
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.core.scene.contact_distances import contact_distances, ground_distance
 from supple.verification.meshes import block
 
 TABLE = Collider([[-50.0, -50, 0], [50, -50, 0], [0, 90, 0]], [[0, 1, 2]])
@@ -50,3 +51,14 @@ def test_a_distance_that_was_chosen_holds_for_all() -> None:
     assert distances[2, 2] == 0.0
     distances[2, 2] = 1e-4
     np.testing.assert_array_equal(distances, np.full((3, 3), 1e-4))
+
+
+def test_a_mesh_counts_by_its_own_diagonal_and_not_by_that_of_the_tetrahedra_around_it() -> None:
+    box = block((1, 1, 1), (1.0, 0.5, 0.25))
+    body = SoftBody(SurfaceMesh(box.vertices, box.surface, edge_length=0.2), touching="mesh")
+    scene, _ = tetrahedralize_scene(Scene([body], contact=Contact(), ground=Ground()))
+    filled, diagonal = scene.bodies[0], float(np.linalg.norm([1.0, 0.5, 0.25]))
+    assert filled.mesh.diagonal > 1.02 * diagonal
+    assert contact_distances(scene)[0, 0] == pytest.approx(3e-3 * diagonal)
+    assert ground_distance(Ground(), filled) == pytest.approx(1e-3 * diagonal)
+    assert ground_distance(Ground(distance=0.02), filled) == 0.02
