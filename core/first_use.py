@@ -15,9 +15,15 @@ _MESSAGE = (
 _is_announced = False
 
 
-@cache
 def watch() -> None:
     """Print the line as soon as a kernel is compiled, rather than loaded, from now on."""
+    # A worker is silent, and loads numba in another thread: two that import it block each other.
+    if not _is_announced:
+        _register()
+
+
+@cache
+def _register() -> None:
     try:
         event = import_module("numba.core.event")
     except ImportError:  # nothing is compiled without numba
