@@ -202,7 +202,7 @@ class ImplicitStepper(TimeStepper):
                 is_enough = retaken == 1.0 or tries == 0 or _least_share(tries) >= share
                 if not is_enough:
                     share, state = retaken * share, _with_work_of(state, after)
-                elif approach.step_size < 1.0 and approach.objects is not None:
+                elif approach.step_size < 1.0:
                     after = self._marked_too_fast(after, approach)
             state, left = after, left - part if share < 1.0 else 0.0
             self.sampled_positions.append(state.positions)
@@ -237,8 +237,10 @@ class ImplicitStepper(TimeStepper):
 
     def _marked_too_fast(self, state: State, approach: Approach) -> State:
         """A state that says which two objects went too far against each other."""
-        assert approach.objects is not None and self._objective.contact is not None
-        first, second = (self._objective.contact.surface.names[k] for k in approach.objects)
+        contact = self._objective.contact
+        if approach.objects is None or contact is None:
+            return state
+        first, second = (contact.surface.names[k] for k in approach.objects)
         what = f"{first} and {second}" if first != second else f"{first} and itself"
         statistics = state.solver_statistics
         too_fast = tuple(dict.fromkeys((*statistics.too_fast, what)))

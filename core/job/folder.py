@@ -126,7 +126,13 @@ class Job:
 
     @cached_property
     def _tet_scene_file(self) -> tuple[Scene, dict[str, Any]]:
-        return load_tet_scene(self._tet_scene_path)
+        tet_scene, record = load_tet_scene(self._tet_scene_path)
+        for kind in ("bodies", "colliders"):
+            count, expected = len(getattr(tet_scene, kind)), len(getattr(self.scene, kind))
+            if count != expected:
+                reason = f"it has {count} {kind} instead of {expected}"
+                raise DamageError(self._tet_scene_path, reason)
+        return tet_scene, record
 
     @property
     def _tet_scene_path(self) -> Path:

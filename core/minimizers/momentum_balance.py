@@ -49,7 +49,9 @@ class MomentumBalance:
             weight = sum((weights[where].sum() for where in parts), positions.new_zeros(()))
             for where in parts:
                 moved[:, where] -= (force / weight)[:, None]
-        if contact.collision_free_step_size(positions, moved) < 1.0:
+        height = objective.system.minimum_ground_distance(moved)
+        is_above_ground = height is None or height > 0.0
+        if not is_above_ground or contact.collision_free_step_size(positions, moved) < 1.0:
             return positions
         contact.report_move(positions, moved)
         return moved

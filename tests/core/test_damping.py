@@ -22,6 +22,7 @@ from supple.core.integrators import (
     SymplecticEuler,
     integrator_named,
 )
+from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.materials import MODELS, StableNeoHookean
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -160,7 +161,7 @@ def test_explicit_steps_are_as_short_as_the_viscosity_wants_them(make_block) -> 
 
 def test_a_very_viscous_body_is_stepped_implicitly_when_nobody_says(make_block) -> None:
     body = SoftBody(make_block(), StableNeoHookean(1e3, 0.3), viscosity=1e7)
-    assert Simulator(Scene([body]), Automatic()).stepper.label == "Implicit Euler"
+    assert isinstance(Simulator(Scene([body]), Automatic()).stepper, ImplicitStepper)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -116,4 +116,4 @@ def test_steps_that_are_cut_by_what_is_met_anew_are_as_long_as_they_may_be() -> 
     simulator = Simulator(TARGETS["sheet"]("convergent"), ImplicitEuler(), substeps=1, device="cpu")
     statistics = next(iter(simulator.run(1))).report.solver_statistics
     assert statistics.converged
-    assert statistics.iterations <= 18
+    assert statistics.iterations <= 20 * statistics.steps

@@ -97,6 +97,7 @@ def everything() -> Scene:
                 *(block((1, 1, 1), size, (3.0, 0.0, 1.0)), Linear(1e5, 0.3)),
                 goals=goals,
                 rest_shape=reshaped,
+                damping=0.7,
             ),
             SoftBody(
                 block((1, 1, 1), size, (3.3, 0.1, 1.1)),
