@@ -95,6 +95,22 @@ class Job:
         """The scene once its surfaces are tetrahedra."""
         return self._tet_scene_file[0]
 
+    def named_tet_scene(self) -> Scene:
+        """The tetrahedra with the names that objects have now, which are no part of what a run is.
+
+        Raises:
+            DamageError: the tetrahedra are of other objects than the scene.
+        """
+        tet_scene, scene = self.tet_scene, self.scene
+        for kind in ("bodies", "colliders"):
+            objects, named = getattr(tet_scene, kind), getattr(scene, kind)
+            if len(objects) != len(named):
+                reason = f"it has {len(objects)} {kind} instead of {len(named)}"
+                raise DamageError(self._tet_scene_path, reason)
+            for before, now in zip(objects, named, strict=True):
+                before.name = now.name
+        return tet_scene
+
     def mesh_reports(self) -> list[dict[str, Any]]:
         """What the tetrahedralizer said of each body; empty when there was nothing to fill."""
         reports: list[dict[str, Any]] = self._tet_scene_file[1]["reports"]
@@ -126,13 +142,7 @@ class Job:
 
     @cached_property
     def _tet_scene_file(self) -> tuple[Scene, dict[str, Any]]:
-        tet_scene, record = load_tet_scene(self._tet_scene_path)
-        for kind in ("bodies", "colliders"):
-            count, expected = len(getattr(tet_scene, kind)), len(getattr(self.scene, kind))
-            if count != expected:
-                reason = f"it has {count} {kind} instead of {expected}"
-                raise DamageError(self._tet_scene_path, reason)
-        return tet_scene, record
+        return load_tet_scene(self._tet_scene_path)
 
     @property
     def _tet_scene_path(self) -> Path:

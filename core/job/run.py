@@ -30,7 +30,7 @@ def simulate(job: Job) -> None:
     """
     if not is_compiled():
         say("numba is not installed: slower kernels simulate, tens of times slower with contact")
-    simulator = simulator_of(_named(job.tet_scene, job.scene), job.settings)
+    simulator = simulator_of(job.named_tet_scene(), job.settings)
     _resume(job, simulator)
     for stepper in (part.stepper for part in simulator.simulators):
         steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
@@ -42,15 +42,6 @@ def simulate(job: Job) -> None:
         statistics = frame.report.solver_statistics
         if not statistics.converged:
             say(f"frame {frame.index} did not reach the tolerance: {statistics.termination_reason}")
-
-
-def _named(tet_scene: Scene, scene: Scene) -> Scene:
-    """With the names that a scene has now, which are no part of what a run is."""
-    for before, now in zip(
-        (*tet_scene.bodies, *tet_scene.colliders), (*scene.bodies, *scene.colliders), strict=True
-    ):
-        before.name = now.name
-    return tet_scene
 
 
 def simulator_of(scene: Scene, settings: Settings) -> PartitionedSimulator:

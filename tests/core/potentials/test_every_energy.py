@@ -32,6 +32,7 @@ from supple.core.assembly.block_matrix import BlockMatrix
 from supple.core.materials import Linear, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.potentials import Potential
+from supple.core.potentials.carried_damping import CarriedDamping
 from supple.core.potentials.contact.mesh_contact import MeshContact
 from supple.core.system import System
 from supple.tests.core.dense import dense
@@ -63,7 +64,8 @@ ENERGIES = (
     for kind in set(subclasses(Potential))
     if kind.__module__.startswith("supple.core.") and not isabstract(kind)
 )
-ALL = [*sorted(ENERGIES, key=lambda kind: kind.__name__), TetherEnergy]
+# Loaded only where something moves what it damps.
+ALL = [*sorted({*ENERGIES, CarriedDamping}, key=lambda kind: kind.__name__), TetherEnergy]
 
 
 def near(positions: torch.Tensor, spread: float, seed: int) -> torch.Tensor:
@@ -88,7 +90,9 @@ def everything() -> Scene:
     # It goes by a pose that is all but flat.
     posed = SoftBody(block((1, 1, 1), size, (0.1, 0.1, 0.5 + 0.9 * REACH)), soft)
     posed = replace(posed, pose=posed.mesh.vertices * [1.0, 0.1, 1.1])
-    goals = Goals([1, 6], [[3.0, 0.0, 0.0], [3.5, 0.2, 1.0]], [0.2, 0.9])
+    # What they carry is damped relative to their motion.
+    targets = np.array([[3.0, 0.0, 0.0], [3.5, 0.2, 1.0]])
+    goals = Goals([1, 6], np.stack([targets, targets + np.array([0.1, 0.2, 0.05])]), [0.2, 0.9])
     return Scene(
         [
             keyed,
@@ -136,6 +140,7 @@ def in_a_step() -> tuple[IncrementalPotential, torch.Tensor]:
     start[:2] += ways * near(torch.zeros_like(start), 1.0, 2)[:2]
     assert objective.contact is not None
     objective.contact.begin(None)
+    system.go_to(0, 1.0)
     objective.begin(start, near(positions, 0.1, 3), STEP, previous_start=near(start, 0.01, 4))
     objective.contact.build_static_candidates(positions)
     return objective, positions
