@@ -10,6 +10,7 @@ lint     ruff and mypy; with --fix it mends what ruff can
 bench    time the solver beside its peers
 verify   check the solver against closed forms and write docs/verification.md; with --check
          leave the page as it is
+golden   compare 52 small scenes with what they ended at before; with --make record them anew
 storms   check every move of small fast bodies for 20 minutes, and write verification/results
 looks    measure and render how bodies look, and write docs/looks.md
 build    pack the extension's zip into dist/; with --compiled, beside it the loops that the solver
@@ -163,6 +164,13 @@ def command_verify(args: Sequence[str]) -> int:
     return _in_venv("-m", "verification", *args, environment=SOLVER)
 
 
+def command_golden(args: Sequence[str]) -> int:
+    setup()
+    # One thread, since sums that threads share depend on their number.
+    threads = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    return _in_venv("-m", "supple.tests.golden", *args, environment={**SOLVER, **threads})
+
+
 def command_storms(args: Sequence[str]) -> int:
     setup()
     return _in_venv("-m", "verification.storms", *args, environment=SOLVER)
@@ -237,6 +245,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "lint": command_lint,
     "bench": command_bench,
     "verify": command_verify,
+    "golden": command_golden,
     "storms": command_storms,
     "looks": command_looks,
     "build": command_build,
