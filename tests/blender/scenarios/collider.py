@@ -28,7 +28,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.click_button("supple.add")
     yield from ui.wait_for(lambda: cube.supple.enabled, "the cube to be a soft body")
     with ui.context():
-        assert bpy.ops.supple.apply_preset(preset="marshmallow") == {"FINISHED"}
+        assert bpy.ops.supple.apply_preset(preset="marshmallow", size="real") == {"FINISHED"}
     assert cube.supple.young == 30_000.0
     assert cube.supple.model == "corotated_linear"
     yield from ui.click_button("supple.simulate")
