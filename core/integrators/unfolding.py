@@ -8,9 +8,12 @@ from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..geometry.folding import Folds, Points
+from ..geometry.rigid_motion import rigid_velocity
 from ..state import State
 from ..system import System
 
@@ -99,8 +102,8 @@ class Unfolding:
         return [Folds(mesh) for mesh in self._system.meshes]
 
     @cached_property
-    def _masses(self) -> list[Points]:
-        mass = self._system.mass.cpu().numpy().astype(float)
+    def _masses(self) -> list[Tensor]:
+        mass = self._system.mass.double().cpu()
         return [mass[where] for where in self._system.body_slices()]
 
     @cached_property
@@ -119,27 +122,8 @@ class Unfolding:
         return positions, velocities
 
     def _rests(self, state: State, body: int) -> bool:
-        positions, velocities = self._own(state, body)
-        mass = self._masses[body][:, None]
-        centroid_offsets = positions - (mass * positions).sum(0) / mass.sum()
-        velocities = velocities - (mass * velocities).sum(0) / mass.sum()
-        inertia = (
-            mass[:, :, None]
-            * _crosses(centroid_offsets)
-            @ _crosses(centroid_offsets).swapaxes(1, 2)
-        ).sum(0)
-        spin = np.linalg.lstsq(
-            inertia, (mass * np.cross(centroid_offsets, velocities)).sum(0), rcond=None
-        )[0]
-        moving = velocities - np.cross(spin, centroid_offsets)
-        return (
-            float(0.5 * (mass * moving * moving).sum()) < REST_ENERGY_RATIO * self._stiffness[body]
-        )
-
-
-def _crosses(vectors: Points) -> Points:
-    """(n, 3, 3) matrices of the cross products with (n, 3) vectors."""
-    x, y, z = vectors.T
-    zero = np.zeros_like(x)
-    rows = np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]])
-    return np.ascontiguousarray(rows.transpose(2, 0, 1))
+        positions, velocities = (torch.from_numpy(part.T) for part in self._own(state, body))
+        mass = self._masses[body]
+        moving = velocities - rigid_velocity(mass, positions, velocities).at(positions)
+        energy = float(0.5 * (mass * moving.square()).sum())
+        return energy < REST_ENERGY_RATIO * self._stiffness[body]

@@ -7,6 +7,7 @@ import torch
 from scipy.spatial import KDTree
 from torch import Tensor
 
+from ..geometry.rigid_motion import rigid_velocity
 from ..state import State
 from ..system import System
 
@@ -45,7 +46,7 @@ class UnhinderedMotion:
             acceleration[:, where] -= pull[:, None] * system.free[where]
             if is_free:
                 at = state.positions[:, where]
-                velocities[:, where] = rigid_velocities(at, velocities[:, where], mass)
+                velocities[:, where] = rigid_velocity(mass, at, velocities[:, where]).at(at)
         moved = seconds * velocities + 0.5 * seconds * seconds * acceleration
         moved = torch.where(system.free, moved, 0.0)
         if (pins := system.moving_pins) is not None:
@@ -70,24 +71,6 @@ class UnhinderedMotion:
                     leaders.append(places[_nearest(rest[:, own], rest[:, pins.vertices[places]])])
         nothing = torch.empty(0, dtype=torch.long, device=device)
         return torch.cat([nothing, *followers]), torch.cat([nothing, *leaders])
-
-
-def rigid_velocities(positions: Tensor, velocities: Tensor, mass: Tensor) -> Tensor:
-    """(3, N) velocities of the rigid motion with the momentum and the angular momentum of a body.
-
-    Args:
-        positions, velocities: (3, N) of its vertices, in metres and m/s.
-        mass: (N,) in kg.
-    """
-    whole = mass.sum()
-    arms = positions - (positions @ mass / whole)[:, None]
-    mean = (velocities @ mass / whole)[:, None]
-    spread = (arms * mass) @ arms.T
-    inertia = torch.eye(3).to(spread) * spread.trace() - spread
-    momentum = torch.linalg.cross(arms, (velocities - mean) * mass, dim=0).sum(dim=1)
-    # Vertices in a line have no inertia about it.
-    rotation = torch.linalg.pinv(inertia, hermitian=True) @ momentum
-    return mean + torch.linalg.cross(rotation[:, None].expand_as(arms), arms, dim=0)
 
 
 def _nearest(points: Tensor, others: Tensor) -> Tensor:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +17,7 @@ from ..assembly.block_matrix import BlockMatrix
 from ..assembly.segments import segment_sums
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.components import components
+from ..geometry.rigid_motion import angular_velocity, rigid_velocity
 from ..scene.channel import ROUNDING
 from .attachments import attached_vertices
 from .goals import GoalSprings
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-
-# Of the largest moment of inertia: points on a line tell of no rotation about it.
-_MIN_INERTIA_RATIO = 1e-6
 
 
 class RigidMotion(NamedTuple):
@@ -251,7 +249,7 @@ class CarriedDamping(PrescribedPotential):
 
     def _motion(self, start: Tensor, end: Tensor) -> RigidMotion:
         """Between two (P, 3) places of the points."""
-        return rigid_motion(start, end, self._means, self._point_groups)
+        return rigid_motion(start, end, self._point_groups, self._offsets)
 
     def _means(self, values: Tensor) -> Tensor:
         """(G, …) of (P, …) values."""
@@ -280,8 +278,7 @@ class CarriedDamping(PrescribedPotential):
         """As ``parameters`` has them, a part of the way through an interval."""
         per_second = self._intervals / self._system.frame_times.of(frame)
         inertia = own.moments[0] + part * own.moments[1] + part * part * own.moments[2]
-        inverse = torch.linalg.pinv(inertia, rtol=_MIN_INERTIA_RATIO, hermitian=True)
-        turn = (inverse @ own.momentum[:, :, None])[:, :, 0]
+        turn = angular_velocity(inertia, own.momentum)
         arms, bends = own.forces
         which = self._vertex_groups
         turned = torch.linalg.cross(turn.T[:, which], arms + part * bends, dim=0)
@@ -355,7 +352,7 @@ class CarriedDamping(PrescribedPotential):
 
 
 def rigid_motion(
-    start: Tensor, end: Tensor, means: Callable[[Tensor], Tensor], groups: Tensor
+    start: Tensor, end: Tensor, groups: Tensor, offsets: Tensor | None = None
 ) -> RigidMotion:
     """The rigid motion of each group of points that leaves the least of their displacements.
 
@@ -364,24 +361,17 @@ def rigid_motion(
     linear (Cayley's transform). Points on a line are not turned about it.
 
     Args:
-        start, end: (P, 3) in metres.
-        means: (G, …) means over the groups of (P, …) values.
+        start, end: (P, 3) in metres, group by group.
         groups: (P,) the group of each point.
+        offsets: (G + 1,) index of the first point of each group, and P; None for one group.
     """
-    middle, change = 0.5 * (start + end), end - start
-    shift = means(change)
-    arms = middle - means(middle)[groups]
-    bends = change - shift[groups]
-    squares = arms.square().sum(1)[:, None, None] * torch.eye(3).to(arms)
-    inertia = means(squares - arms[:, :, None] * arms[:, None, :])
-    momentum = means(torch.linalg.cross(arms, bends, dim=1))
-    inverse = torch.linalg.pinv(inertia, rtol=_MIN_INERTIA_RATIO, hermitian=True)
-    chord = (inverse @ momentum[:, :, None])[:, :, 0]
-    remainder = bends - torch.linalg.cross(chord[groups], arms, dim=1)
+    middle, change = (0.5 * (start + end)).T, (end - start).T
+    motion = rigid_velocity(torch.ones_like(middle[0]), middle, change, offsets)
+    centre, shift, chord = motion
     length = chord.square().sum(1, keepdim=True).clamp(min=torch.finfo(chord.dtype).tiny).sqrt()
-    return RigidMotion(
-        means(start), shift, chord * (2.0 * torch.atan(0.5 * length) / length), remainder
-    )
+    rotation = chord * (2.0 * torch.atan(0.5 * length) / length)
+    remainder = (change - motion.at(middle, groups)).T
+    return RigidMotion(centre - 0.5 * shift, shift, rotation, remainder)
 
 
 def _skew(vectors: Tensor) -> Tensor:

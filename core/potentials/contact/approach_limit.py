@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ...geometry.box_pairs import Boxes, pairs_among
 from ...geometry.components import components
 from ...geometry.groups import chunks, expand, grouped, runs
+from ...geometry.rigid_motion import rigid_velocity
 from ...linear_solvers.rigid_modes import bisect
 from ...meshing.local_thickness import samples
 from .surface import CollisionSurface
@@ -180,7 +182,9 @@ class ApproachLimit:
         out = np.zeros_like(displacements)
         for piece in np.flatnonzero(self._moves_alone):
             own = np.flatnonzero(self._piece_of == piece)
-            out[own] = _without_rigid(points[own], displacements[own])
+            positions, moved = (torch.from_numpy(part[own].T) for part in (points, displacements))
+            rigid = rigid_velocity(torch.ones_like(moved[0]), positions, moved).at(positions)
+            out[own] = (moved - rigid).T.numpy()
         return out
 
     def _limit(self, motion: _Motion, of_one: bool) -> Approach:
@@ -349,14 +353,3 @@ def _overlap(before: Values, after: Values) -> tuple[Values, Values]:
     enter = np.where(change < 0.0, zero, np.where(change > 0.0, 0.0, never))
     leave = np.where(change > 0.0, zero, np.where(change < 0.0, 1.0, -never))
     return np.maximum(enter.max(axis=1), 0.0), np.minimum(leave.min(axis=1), 1.0)
-
-
-def _without_rigid(points: Points, displacements: Points) -> Points:
-    """(V, 3) displacements less their mean and the rotation that fits them best."""
-    arms = points - points.mean(axis=0)
-    relative = displacements - displacements.mean(axis=0)
-    inertia = np.einsum("vi,vi->", arms, arms) * np.eye(3) - arms.T @ arms
-    moment = np.cross(arms, relative).sum(axis=0)
-    rotation = np.linalg.lstsq(inertia, moment, rcond=None)[0]
-    out: Points = relative - np.cross(rotation, arms)
-    return out

@@ -202,17 +202,13 @@ def test_the_work_of_what_carries_is_in_the_balance_that_tells_of_divergence() -
     assert given > 0.99 * kinetic
 
 
-def one_group(values: torch.Tensor) -> torch.Tensor:
-    return values.mean(0, keepdim=True)
-
-
 def test_a_rigid_motion_is_met_exactly_however_far_it_turns() -> None:
     points = np.random.default_rng(0).standard_normal((7, 3))
     axis, angle = np.array([1.0, 2.0, -2.0]) / 3.0, math.radians(150.0)
     skew = np.cross(np.eye(3), axis)
     rotation = np.eye(3) + math.sin(angle) * skew + (1.0 - math.cos(angle)) * skew @ skew
     ends = [torch.as_tensor(part) for part in (points, points @ rotation.T + [3.0, -1.0, 2.0])]
-    motion = rigid_motion(ends[0], ends[1], one_group, torch.zeros(7, dtype=torch.long))
+    motion = rigid_motion(ends[0], ends[1], torch.zeros(7, dtype=torch.long))
     np.testing.assert_allclose(motion.rotation[0], angle * axis, rtol=1e-12)
     np.testing.assert_allclose(motion.remainder, 0.0, atol=1e-12)
     np.testing.assert_allclose(motion.shift[0], (ends[1] - ends[0]).mean(0))
@@ -221,5 +217,5 @@ def test_a_rigid_motion_is_met_exactly_however_far_it_turns() -> None:
 def test_points_on_a_line_are_not_turned_about_it() -> None:
     start = torch.tensor([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 3.0]], dtype=torch.float64)
     end = start[:, [1, 2, 0]]
-    motion = rigid_motion(start, end, one_group, torch.zeros(3, dtype=torch.long))
+    motion = rigid_motion(start, end, torch.zeros(3, dtype=torch.long))
     np.testing.assert_allclose(motion.rotation[0], [-math.pi / 2.0, 0.0, 0.0], atol=1e-9)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rigid motion closest to the motion of points, in one pass of torch.
+
+``rigid_fit`` fits finite rotations in NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..assembly.segments import segment_sums
+
+# Principal moments of inertia below this ratio of the largest count as zero: points on a line do
+# not show a rotation about it, and their coordinates may be in single precision.
+MIN_INERTIA_RATIO = 1e-6
+
+
+class RigidVelocity(NamedTuple):
+    """Rigid motion of each of B bodies.
+
+    Args:
+        centre: (B, 3) centre of mass, in metres.
+        linear: (B, 3) velocity of the centre of mass, in m/s.
+        angular: (B, 3) angular velocity, in rad/s.
+    """
+
+    centre: Tensor
+    linear: Tensor
+    angular: Tensor
+
+    def at(self, positions: Tensor, bodies: Tensor | int = 0) -> Tensor:
+        """Return the (3, N) velocities of the rigid motion at (3, N) positions.
+
+        Args:
+            bodies: (N,) index of the body of each position, or one index for all.
+        """
+        centre, linear, angular = (self._columns(part, bodies) for part in self)
+        arms = positions - centre
+        return linear + torch.linalg.cross(angular.expand_as(arms), arms, dim=0)
+
+    @staticmethod
+    def _columns(values: Tensor, bodies: Tensor | int) -> Tensor:
+        return values[bodies, :, None] if isinstance(bodies, int) else values[bodies].T
+
+
+def rigid_velocity(
+    masses: Tensor, positions: Tensor, velocities: Tensor, offsets: Tensor | None = None
+) -> RigidVelocity:
+    """Return the rigid motion of each body with its momentum and angular momentum.
+
+    No other rigid motion differs from the velocities by less kinetic energy. Points on a line get
+    no rotation about it, a single point none at all. Displacements may stand in for velocities.
+
+    Args:
+        masses: (N,) in kg, all positive.
+        positions: (3, N) in metres.
+        velocities: (3, N) in m/s.
+        offsets: (B + 1,) index of the first point of each body, whose points lie side by side, and
+            N; None where all points are one body.
+    """
+    columns = masses[:, None]
+    points, motion = positions.T, velocities.T
+    whole = _sums(columns, offsets)
+    centre = _sums(columns * points, offsets) / whole
+    linear = _sums(columns * motion, offsets) / whole
+    if offsets is None:
+        arms, relative = points - centre, motion - linear
+    else:
+        counts = offsets.diff()
+        arms = points - centre.repeat_interleave(counts, dim=0, output_size=len(points))
+        relative = motion - linear.repeat_interleave(counts, dim=0, output_size=len(points))
+    products = arms[:, :, None] * arms[:, None, :]
+    squares = arms.square().sum(1)[:, None, None] * torch.eye(3).to(arms)
+    inertia = _sums(masses[:, None, None] * (squares - products), offsets) / whole[:, :, None]
+    momentum = _sums(columns * torch.linalg.cross(arms, relative, dim=1), offsets) / whole
+    return RigidVelocity(centre, linear, angular_velocity(inertia, momentum))
+
+
+def angular_velocity(inertia: Tensor, momentum: Tensor) -> Tensor:
+    """Return the (B, 3) angular velocities, in rad/s, by angular momentum and inertia.
+
+    Args:
+        inertia: (B, 3, 3) symmetric, in kg m² or per kg.
+        momentum: (B, 3) in kg m²/s or per kg.
+    """
+    inverse = torch.linalg.pinv(inertia, rtol=MIN_INERTIA_RATIO, hermitian=True)
+    return (inverse @ momentum[:, :, None])[:, :, 0]
+
+
+def _sums(values: Tensor, offsets: Tensor | None) -> Tensor:
+    """Return (B, …) sums of (N, …) values over each body."""
+    if offsets is None:
+        return values.sum(0, keepdim=True)
+    return segment_sums(values.contiguous(), offsets)
