@@ -11,7 +11,7 @@ import bpy
 from ..core.errors import legible
 from . import command_line, operators, panels, preferences, properties, render_check
 from .cache import cache_moves, packed_frames, trash
-from .capture import changes, curve_marks, model_marks, node_marks
+from .capture import fingerprint
 from .capture.objects import is_soft_body
 from .fits import loss_plot
 from .operators import doctor
@@ -85,7 +85,7 @@ def _after_frame(*_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_load(*_: object) -> None:
-    changes.forget()
+    fingerprint.forget()
     rest_boxes.forget()
     cache_moves.problem = ""
     cache_moves.reconnect()
@@ -127,7 +127,7 @@ def _end_render(scene: bpy.types.Scene, *_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_undo(*_: object) -> None:
-    changes.forget()
+    fingerprint.forget()
     rest_boxes.forget()
     paint_overlay.forget()
     cache_moves.reconnect()
@@ -135,12 +135,9 @@ def _after_undo(*_: object) -> None:
 
 @bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
 def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    are_nodes_edited = node_marks.forget(depsgraph)
-    if are_nodes_edited or any(update.is_updated_geometry for update in depsgraph.updates):
-        changes.forget_meshes()
+    fingerprint.forget(depsgraph)
+    if any(update.is_updated_geometry for update in depsgraph.updates):
         rest_boxes.forget()
-    model_marks.forget_places()
-    curve_marks.forget(depsgraph)
     paint_overlay.forget_changed(depsgraph)
     fitting.update_edited(depsgraph)
 

@@ -36,7 +36,7 @@ class CapturedObject:
         vertex_count: of its own mesh.
         matrices: channel of (4, 4) object to world in Blender units.
         unit: metres in a Blender unit.
-        marks: of the object as it was captured (``changes``).
+        fingerprint: of the object as it was captured.
         refined: where each of what refines its skin is seen.
         of_rest: whether that is made of its own mesh as it is at the start.
     """
@@ -46,7 +46,7 @@ class CapturedObject:
     vertex_count: int
     matrices: Channel
     unit: float
-    marks: str = ""
+    fingerprint: str = ""
     refined: tuple[SeenIn, ...] = ()
     of_rest: bool = False
 
@@ -64,14 +64,14 @@ class Capture:
         scene, settings: what the solver gets.
         objects: they go with ``scene.bodies``.
         start_frame: the scene frame of the start.
-        mark: of the scene as it was captured (``changes``).
+        fingerprint: of the scene as it was captured.
     """
 
     scene: Scene
     settings: Settings
     objects: list[CapturedObject]
     start_frame: int
-    mark: str = ""
+    fingerprint: str = ""
 
     def soft_bodies(self) -> list[bpy.types.Object | None]:
         """The objects as they are now; None for those that were deleted, or are no soft bodies any

@@ -66,8 +66,8 @@ def remove(obj: bpy.types.Object) -> None:
     obj.supple.kept_control = None
 
 
-def marks(obj: bpy.types.Object) -> list[Points]:
-    """What tells one from another."""
+def values(obj: bpy.types.Object) -> list[Points]:
+    """The arrays of a kept control; empty where there is none."""
     mesh = obj.supple.kept_control
     return [vertex_coordinates(mesh), _samples(mesh)] if acts(obj) else []
 

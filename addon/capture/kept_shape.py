@@ -52,8 +52,8 @@ def kept_shape(obj: bpy.types.Object, matrix: Matrices, unit: float) -> TetRestS
     return TetRestShape(filled, tets, rest)
 
 
-def marks(obj: bpy.types.Object) -> list[Points]:
-    """What tells one from another."""
+def values(obj: bpy.types.Object) -> list[Points]:
+    """The arrays of a kept rest shape; empty where there is none."""
     mesh = obj.supple.kept_shape
     return [vertex_coordinates(mesh), _rest(mesh)] if is_kept(obj) else []
 

@@ -26,7 +26,7 @@ from ...core.scene.stitches import Stitches
 from .. import driving
 from ..time_stretching import animation_frames
 from ..units import exact_float, frame_time, metres_per_unit
-from . import changes, contact
+from . import contact, fingerprint
 from .absorbers import AbsorberRecording, absorbers
 from .attachments import read_attachments
 from .body import Shape, check_object, soft_body
@@ -78,23 +78,23 @@ def capture(context: bpy.types.Context) -> Capture:
     frames = simulated_range(scene)
     # A script may have moved them just now.
     context.view_layer.update()
-    changes.forget()
-    marks = {obj: changes.body_marks(obj) for obj in objects}
+    fingerprint.forget()
+    prints = {obj: fingerprint.as_text(fingerprint.body_fingerprint(obj)) for obj in objects}
     # By what they are, so that what they are called changes no frames.
-    objects.sort(key=marks.__getitem__)
+    objects.sort(key=prints.__getitem__)
     read = _Reading.of(context, objects, frames)
     captured = [
         CapturedObject(
             *(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit),
-            marks[obj],
+            prints[obj],
             tuple(each.seen_in for each in shape.refined),
             any(each.of_rest for each in shape.refined),
         )
         for obj, shape, motion in zip(objects, read.shapes, read.motions, strict=True)
     ]
     settings = _settings(scene, objects, frames, read.unit)
-    mark = changes.scene_mark(scene)
-    return Capture(_scene(scene, read), settings, captured, frames[0], mark)
+    scene_print = fingerprint.as_text(fingerprint.scene_fingerprint(scene))
+    return Capture(_scene(scene, read), settings, captured, frames[0], scene_print)
 
 
 def played_range(scene: bpy.types.Scene) -> range:
@@ -232,7 +232,7 @@ def _others(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:
         "absorber": absorbers(context),
     }
     for kind, objects in found.items():
-        yield sorted(objects, key=partial(changes.mark, kind))
+        yield sorted(objects, key=partial(fingerprint.object_fingerprint, kind))
 
 
 def _supported(body: SoftBody, integrator: str) -> SoftBody:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...core.errors import SuppleError
 from ...core.job.fits import FollowKeys, FoundControl
 from ...core.scene.scene import Scene
-from ..capture import changes, kept_control
+from ..capture import fingerprint, kept_control
 from ..capture.captured import Capture
 from ..capture.keyed_poses import keyed_frames, keyed_poses
 from ..capture.surfaces import group_weights
@@ -76,7 +76,7 @@ def _points(obj: bpy.types.Object) -> NDArray[np.int32] | None:
 def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundControl) -> str:
     own = captured.objects[index]
     kept_control.keep(obj, found.control, own.matrices.at(0), own.unit)
-    changes.forget_meshes()
+    fingerprint.forget()
     moved = f"{found.effort:.3g} m/s² in the mean"
     by = f"forces of {moved}" if found.control.by == "forces" else f"moving its pins by {moved}"
     if found.follows:

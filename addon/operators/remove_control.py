@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from .. import ids
-from ..capture import changes, kept_control
+from ..capture import fingerprint, kept_control
 from .bodies_operator import BodiesOperator
 
 
@@ -19,5 +19,5 @@ class SUPPLE_OT_remove_control(BodiesOperator, bpy.types.Operator):
 
     def change(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         kept_control.remove(obj)
-        changes.forget_meshes()
+        fingerprint.forget()
         return f"{obj.name} goes by itself again."

@@ -94,8 +94,8 @@ class Playback:
                 smooth.update(obj)
                 refined_frames.attach(obj, refined, self._captured.first_shown)
                 for scene in obj.users_scene:
-                    if scene.supple.simulated_as != self._captured.mark:
-                        scene.supple.simulated_as = self._captured.mark
+                    if scene.supple.simulated_as != self._captured.fingerprint:
+                        scene.supple.simulated_as = self._captured.fingerprint
 
     def missing(self) -> list[str]:
         """Names of the objects that were deleted, or are no soft bodies any more."""
@@ -217,6 +217,6 @@ def _attach(obj: bpy.types.Object, path: Path, captured: Capture, body: Captured
         obj.supple.simulated_frames = shown
     if obj.supple.simulated_vertices != body.vertex_count:
         obj.supple.simulated_vertices = body.vertex_count
-    if obj.supple.simulated_as != body.marks:
-        obj.supple.simulated_as = body.marks
+    if obj.supple.simulated_as != body.fingerprint:
+        obj.supple.simulated_as = body.fingerprint
     fitting.set_hidden(obj, False)

@@ -12,7 +12,6 @@ import bpy
 from .. import driving, ids
 from ..bake import baked_run, own_mesh, shape_keys
 from ..cache import cache_moves, packed_frames
-from ..capture import changes
 from ..capture.body import linked_reason
 from ..capture.captured import CaptureError
 from ..capture.objects import is_soft_body, soft_bodies
@@ -57,7 +56,7 @@ def notices(context: bpy.types.Context) -> list[Notice]:
     objects = soft_bodies(context)
     found = [notice for obj in objects for notice in _of_body(context.scene, obj)]
     found += [Notice(text, is_problem=False) for text in _gravity(context.scene) if objects]
-    if any(map(find_modifier, objects)) and (what := changes.changed_of_scene(context.scene)):
+    if any(map(find_modifier, objects)) and (what := outdated.changed_of_scene(context.scene)):
         found.append(
             Notice(
                 f"{context.scene.name} was changed since it was simulated: {_list('', what)}; "
@@ -131,7 +130,7 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
     modifier = find_modifier(obj)
     if modifier is not None:
         yield from _of_playback(obj, modifier)
-    elif shape_keys.has_bake(obj) and (names := changes.changed_settings(obj)):
+    elif shape_keys.has_bake(obj) and (names := outdated.changed_settings(obj)):
         yield Notice(
             f"{obj.name} was changed since it was simulated and baked: its {_list('', names)}; "
             "its keys stay as they are until you simulate and bake again.",
@@ -156,7 +155,7 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
         return
     if text := retimed.hint(obj):
         yield Notice(text, is_problem=False)
-    if what := changes.changed(obj):
+    if what := outdated.changed(obj):
         yield Notice(
             f"{obj.name} was changed since it was simulated: its {_list('', what)}; simulate "
             "again.",

@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 
 import bpy
 
-from ..capture import changes
+from ..capture import fingerprint
+from ..capture.fingerprint import FOLLOWED_PART, SETTINGS_PART, Parts
 from ..modifiers import find_modifier
 
-#: What a simulation is since something was changed.
+#: States of a simulation since something was changed.
 SETTINGS_CHANGED, SCENE_CHANGED, FRAMES_MISSING = (
     "settings changed",
     "scene changed",
@@ -18,13 +20,14 @@ SETTINGS_CHANGED, SCENE_CHANGED, FRAMES_MISSING = (
 )
 UP_TO_DATE = "up to date"
 _ORDER = (SETTINGS_CHANGED, SCENE_CHANGED, FRAMES_MISSING)
+# Parts of a scene's fingerprint that are neither Supple's settings nor objects.
+_SCENE_SETTINGS = ("gravity", "frame rate", "unit scale", "start frame")
 
 
 def state_of(owner: bpy.types.Object | bpy.types.Scene, what: list[str]) -> str:
     """The state of a simulation since this was changed of a body or a scene."""
-    settings = {each.name for each in owner.supple.bl_rna.properties}
-    is_set = not settings.isdisjoint(what) or not set(changes.SCENE_SETTINGS).isdisjoint(what)
-    return SETTINGS_CHANGED if is_set else SCENE_CHANGED
+    settings = {each.name for each in owner.supple.bl_rna.properties} | set(_SCENE_SETTINGS)
+    return SCENE_CHANGED if settings.isdisjoint(what) else SETTINGS_CHANGED
 
 
 def worst(states: Iterable[str]) -> str:
@@ -37,7 +40,71 @@ def changed_since(context: bpy.types.Context, objects: Iterable[bpy.types.Object
     """What was changed since bodies were simulated, such as ``Cube: Stiffness, mesh``; empty where
     nothing was."""
     playing = [obj for obj in objects if find_modifier(obj) is not None]
-    owners = [(obj.name, changes.changed(obj)) for obj in playing]
+    owners = [(obj.name, changed(obj)) for obj in playing]
     if playing:
-        owners.append((context.scene.name, changes.changed_of_scene(context.scene)))
+        owners.append((context.scene.name, changed_of_scene(context.scene)))
     return "; ".join(f"{name}: {', '.join(what)}" for name, what in owners if what)
+
+
+def changed(obj: bpy.types.Object) -> list[str]:
+    """What a body does not have as it was when it was simulated: names of settings, ``place``,
+    ``mesh``, ``animation`` and the names of objects that it follows."""
+    if not obj.supple.simulated_as or obj.mode != "OBJECT":
+        return []
+    then, now = _read(obj.supple.simulated_as), fingerprint.body_fingerprint(obj)
+    labels = fingerprint.followed_labels(obj)
+    before, after = then.get(FOLLOWED_PART, []), now[FOLLOWED_PART]
+    followed = _new(before, after, labels) or (["mesh"] if before != after else [])
+    return list(dict.fromkeys([*_changed_settings(obj, then, now), *followed]))
+
+
+def changed_settings(obj: bpy.types.Object) -> list[str]:
+    """The names of a body's settings that differ from those that it was simulated with."""
+    if not obj.supple.simulated_as:
+        return []
+    now = {SETTINGS_PART: fingerprint.settings(obj)}
+    return _changed_settings(obj, _read(obj.supple.simulated_as), now)
+
+
+def changed_of_scene(scene: bpy.types.Scene) -> list[str]:
+    """What of a scene is not as it was when it was simulated: the names of settings and objects."""
+    if not scene.supple.simulated_as:
+        return []
+    then, now = _read(scene.supple.simulated_as), fingerprint.scene_fingerprint(scene)
+    names = _changed_settings(scene, then, now)
+    for what in (*_SCENE_SETTINGS, "number of soft bodies"):
+        names += [what] if then.get(what) != now[what] else []
+    for kind, objects in fingerprint.acting_objects(scene).items():
+        before = then.get(kind, ())
+        names += _new(before, now[kind], [obj.name for obj in objects])
+        names += [f"a {kind} less"] if len(before) > len(objects) else []
+    return list(dict.fromkeys(names))
+
+
+def _new(then: Sequence[str], now: Sequence[str], labels: Sequence[str]) -> list[str]:
+    """The labels of the digests that were not there before."""
+    left, names = list(then), []
+    for digest, label in zip(now, labels, strict=True):
+        if digest in left:
+            left.remove(digest)
+        else:
+            names.append(label)
+    return names
+
+
+def _changed_settings(
+    owner: bpy.types.Object | bpy.types.Scene, then: Parts, now: Parts
+) -> list[str]:
+    """The names of the settings that differ, as panels show them."""
+    before, after = then.get(SETTINGS_PART, {}), now[SETTINGS_PART]
+    if not isinstance(before, dict):
+        return ["settings"]
+    names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    properties = owner.supple.bl_rna.properties
+    shown = [properties.get(name.partition("[")[0]) for name in names]
+    return list(dict.fromkeys(each.name for each in shown if each is not None))
+
+
+def _read(text: str) -> Parts:
+    """A fingerprint that a file has; empty for one of a build that wrote it otherwise."""
+    return json.loads(text) if text.startswith("{") else {}

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, ids, runs
-from supple.addon.capture.changes import body_marks
+from supple.addon.capture.fingerprint import body_fingerprint
 from supple.addon.capture.scene import capture
 from supple.addon.fits import fit_run, loss_plot
 from supple.addon.fits.fit_run import Fit
@@ -72,10 +72,10 @@ def test_a_body_that_keeps_its_shape_does_not_droop(scene, held, solver_here):
     scene.supple.property_unset("contact")
     scene.supple.property_unset("integrator")
     assert drop(held) > 2e-3
-    marks, before = body_marks(held), held.data.vertices[0].co.copy()
+    marks, before = body_fingerprint(held), held.data.vertices[0].co.copy()
     message = actions.find(bpy.context, held, "keep_shape")
     assert message.startswith("Cube keeps its shape") and held.data.vertices[0].co == before
-    assert held.supple.rest_shape == "kept" and body_marks(held) != marks
+    assert held.supple.rest_shape == "kept" and body_fingerprint(held) != marks
     assert drop(held) < 2e-5
     held.supple.rest_shape = "modelled"
     assert capture(bpy.context).scene.bodies[0].tet_rest_shape is None
@@ -182,10 +182,10 @@ def test_a_target_is_asked_for_before_its_frame(scene, cube):
 
 def test_a_throw_of_what_is_pinned_is_refused(scene, held, solver_here):
     held.supple.fit_target, held.supple.fit_frame = target((1.0, 0.0, 1.0)), 3
-    held.supple.fit_group, before = "Top", body_marks(held)
+    held.supple.fit_group, before = "Top", body_fingerprint(held)
     with pytest.raises(SuppleError, match=r"Cube: where it is at frame 3 does not .*Let go"):
         actions.find(bpy.context, held, "hit_target")
-    assert body_marks(held) == before and tuple(held.supple.start_velocity) == (0.0, 0.0, 0.0)
+    assert body_fingerprint(held) == before and tuple(held.supple.start_velocity) == (0.0, 0.0, 0.0)
 
 
 def test_a_group_may_be_what_hits(scene, cube, solver_here):
@@ -289,7 +289,7 @@ def test_a_search_that_is_cancelled_half_way_changes_nothing(
     scene.frame_end, scene.supple.ground_height = 20, 0.0
     cube.supple.fit_target, cube.supple.fit_frame = target((0.5, 0.0, -9.0)), 20
     cube.supple.start_velocity = (0.5, 0.0, 0.0)
-    marks = body_marks(cube)
+    marks = body_fingerprint(cube)
     run = Fit(bpy.context, cube, "hit_target")
     monkeypatch.setattr(runs, "current", run)
     end = time.monotonic() + 300.0
@@ -302,7 +302,7 @@ def test_a_search_that_is_cancelled_half_way_changes_nothing(
     assert "nothing was changed" in run.cancel()
     # Under a second, but where much else runs.
     assert time.monotonic() - begun < 3.0
-    assert body_marks(cube) == marks and tuple(cube.supple.start_velocity) == (0.5, 0.0, 0.0)
+    assert body_fingerprint(cube) == marks and tuple(cube.supple.start_velocity) == (0.5, 0.0, 0.0)
     assert not run.job.folder.exists()
 
 

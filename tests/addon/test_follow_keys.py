@@ -11,7 +11,7 @@ import pytest
 
 from supple.addon import actions, ids
 from supple.addon.capture import kept_control
-from supple.addon.capture.changes import body_marks
+from supple.addon.capture.fingerprint import body_fingerprint
 from supple.addon.capture.keyed_poses import keyed_frames
 from supple.addon.capture.scene import capture
 from supple.addon.fits import fit_run
@@ -73,10 +73,10 @@ def kept(body: bpy.types.Object, by: str = "forces") -> TetControl:
 
 
 def test_frames_pass_through_the_keys_and_one_button_lets_go(scene, cube, solver_here):
-    marks, before = body_marks(cube), left_folders()
+    marks, before = body_fingerprint(cube), left_folders()
     message = actions.find(bpy.context, cube, "follow_keys")
     assert message.startswith("Cube passes through its keys, within") and "forces of" in message
-    assert body_marks(cube) != marks and left_folders() == before
+    assert body_fingerprint(cube) != marks and left_folders() == before
     actions.simulate(bpy.context)
     for frame in (3, 4):
         away = world_positions(cube, frame) - keyed_place(cube, frame)
@@ -85,7 +85,9 @@ def test_frames_pass_through_the_keys_and_one_button_lets_go(scene, cube, solver
     assert ids.REMOVE_CONTROL in shown.buttons and ("CHECKMARK", "Its forces act") in shown.texts
     bpy.context.view_layer.objects.active = cube
     bpy.ops.supple.remove_control()
-    assert body_marks(cube) == marks and capture(bpy.context).scene.bodies[0].tet_control is None
+    assert (
+        body_fingerprint(cube) == marks and capture(bpy.context).scene.bodies[0].tet_control is None
+    )
     assert ids.REMOVE_CONTROL not in drawn(SUPPLE_PT_find, cube).buttons
 
 

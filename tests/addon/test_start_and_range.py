@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, command_line, modifiers
-from supple.addon.capture import changes
 from supple.addon.panels.simulation import SUPPLE_PT_simulation
 from supple.addon.playback import fields, mesh_cache
 from supple.addon.playback.field_material import title
-from supple.addon.reports import missing_frames, notices
+from supple.addon.reports import missing_frames, notices, outdated
 from supple.core.job import Job
 
 from .conftest import evaluated_positions
@@ -106,7 +105,7 @@ def test_stretched_time_plays_simulated_frames_over_the_whole_range(
     assert "as the frames 37 to 41 of the timeline" in line
     actions.simulate(bpy.context)
     assert missing_frames.message(bpy.context) == ""
-    assert changes.changed_of_scene(scene) == []
+    assert outdated.changed_of_scene(scene) == []
 
     def fallen() -> list[float]:
         times = [0.1 * (frame * old / new - first + pre_roll) for frame in range(START, END + 1)]
@@ -124,7 +123,7 @@ def test_a_range_that_is_stretched_afterwards_is_reported_as_missing_or_changed(
     scene.render.frame_map_new = 50
     assert missing_frames.message(bpy.context) == "Frames 3 to 4 are not simulated yet."
     scene.supple.frame_start = 1
-    assert changes.changed_of_scene(scene) == ["start frame"]
+    assert outdated.changed_of_scene(scene) == ["start frame"]
 
 
 def test_the_command_line_simulates_what_is_played(scene, falling, tmp_path):

@@ -12,7 +12,7 @@ import pytest
 from supple.addon import actions, runs, start_runs
 from supple.addon.cache import scene_cache, unused_caches
 from supple.addon.capture.captured import CaptureError
-from supple.addon.capture.changes import body_marks
+from supple.addon.capture.fingerprint import body_fingerprint
 from supple.addon.capture.scene import capture
 from supple.addon.panels.start import SUPPLE_PT_start
 from supple.addon.playback import mesh_cache
@@ -207,7 +207,7 @@ def test_it_goes_where_its_file_goes(scene, falling, solver_here, tmp_path):
     actions.simulate(bpy.context)
     actions.take_start(falling, falling, 5)
     actions.simulate(bpy.context)
-    marks, captured = body_marks(falling), capture(bpy.context).scene.bodies[0].start
+    marks, captured = body_fingerprint(falling), capture(bpy.context).scene.bodies[0].start
     scene.supple.cache_folder = ""
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
@@ -219,7 +219,7 @@ def test_it_goes_where_its_file_goes(scene, falling, solver_here, tmp_path):
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "three" / "two.blend"))
     cube = bpy.data.objects["Cube"]
     assert start_runs.path_of(cube).is_relative_to(tmp_path / "three")
-    assert body_marks(cube) == marks
+    assert body_fingerprint(cube) == marks
     start = capture(bpy.context).scene.bodies[0].start
     np.testing.assert_array_equal(start.positions, captured.positions)
 

@@ -12,7 +12,7 @@ import torch
 from mathutils import Euler, Matrix, Vector
 from numpy.typing import NDArray
 
-from supple.addon.capture import changes
+from supple.addon.capture import fingerprint
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.core import Absorber, Channel, ForceField
@@ -217,20 +217,20 @@ def test_a_field_without_direction_is_refused(add_body) -> None:
 def test_what_is_set_of_a_field_makes_the_scene_another(scene, add_body) -> None:
     add_body()
     fan = add_field("WIND", strength=1.0)
-    marks = [changes.scene_mark(scene)]
+    marks = [fingerprint.as_text(fingerprint.scene_fingerprint(scene))]
     fan.field.strength = 2.0
-    marks.append(changes.scene_mark(scene))
+    marks.append(fingerprint.as_text(fingerprint.scene_fingerprint(scene)))
     fan.location.x += 1.0
     bpy.context.view_layer.update()
-    marks.append(changes.scene_mark(scene))
+    marks.append(fingerprint.as_text(fingerprint.scene_fingerprint(scene)))
     scene.supple.effector_collection = bpy.data.collections.new("None of them")
-    marks.append(changes.scene_mark(scene))
+    marks.append(fingerprint.as_text(fingerprint.scene_fingerprint(scene)))
     assert len(set(marks)) == len(marks)
     scene.supple.effector_collection = None
     fan.keyframe_insert("field.linear_drag", frame=1)
-    moving = changes.scene_mark(scene)
+    moving = fingerprint.as_text(fingerprint.scene_fingerprint(scene))
     fan.field.strength = 3.0
-    assert changes.scene_mark(scene) == moving
+    assert fingerprint.as_text(fingerprint.scene_fingerprint(scene)) == moving
 
 
 # What stands in the way
@@ -333,14 +333,14 @@ def test_what_absorbs_is_part_of_a_scene_s_mark(scene, add_body) -> None:
     add_body()
     fan = add_field("FORCE")
     wall = add_wall(0.5)
-    marks = [changes.scene_mark(scene)]
+    marks = [fingerprint.as_text(fingerprint.scene_fingerprint(scene))]
     wall.collision.absorption = 0.6
-    assert changes.scene_mark(scene) == marks[0]
+    assert fingerprint.as_text(fingerprint.scene_fingerprint(scene)) == marks[0]
     fan.field.use_absorption = True
-    marks.append(changes.scene_mark(scene))
+    marks.append(fingerprint.as_text(fingerprint.scene_fingerprint(scene)))
     wall.collision.absorption = 0.7
-    marks.append(changes.scene_mark(scene))
+    marks.append(fingerprint.as_text(fingerprint.scene_fingerprint(scene)))
     wall.location.x += 1.0
     bpy.context.view_layer.update()
-    marks.append(changes.scene_mark(scene))
+    marks.append(fingerprint.as_text(fingerprint.scene_fingerprint(scene)))
     assert len(set(marks)) == len(marks)

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import json
-
 import bpy
 import numpy as np
 import pytest
 
-from supple.addon.capture import changes
+from supple.addon.capture import fingerprint
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.reports import ignored
@@ -74,7 +72,7 @@ def test_its_keys_are_not_ignored_and_no_change_of_a_setting(scene, add_body):
     marks = []
     for frame in (1, 3):
         scene.frame_set(frame)
-        marks.append(json.loads(changes.body_marks(obj))["settings"])
+        marks.append(fingerprint.body_fingerprint(obj)["settings"])
     assert marks[0] == marks[1]
     obj.supple.density = 500.0
-    assert json.loads(changes.body_marks(obj))["settings"] != marks[0]
+    assert fingerprint.body_fingerprint(obj)["settings"] != marks[0]

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import json
-
 import bpy
 import numpy as np
 import pytest
 
-from supple.addon.capture import changes
+from supple.addon.capture import fingerprint
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.panels.paint import SUPPLE_PT_paint
@@ -231,8 +229,8 @@ def test_what_is_painted_anew_is_seen_to_have_changed(add_body):
     obj.supple.paint_young, obj.supple.paint_density = "Head", "Weight"
 
     def mark():
-        changes.forget_meshes()
-        return json.loads(changes.body_marks(obj))["mesh"]
+        fingerprint.forget()
+        return fingerprint.as_text(fingerprint.body_fingerprint(obj))
 
     marks = [mark(), mark()]
     assert marks[0] == marks[1]

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon.capture import changes
+from supple.addon.capture import fingerprint
 from supple.addon.capture.scene import capture
 
 from ..conftest import set_linear
@@ -48,13 +48,13 @@ def test_a_driven_pressure_is_captured_frame_by_frame(scene, add_body):
 def test_another_frame_of_a_keyed_pressure_is_no_change_and_another_pressure_is(scene, add_body):
     body = add_body()
     body.supple.pressure = 5.0
-    before = changes.body_marks(body)
+    before = fingerprint.body_fingerprint(body)
     body.supple.pressure = 6.0
-    assert changes.body_marks(body) != before
+    assert fingerprint.body_fingerprint(body) != before
     for frame, pressure in ((1, 0.0), (9, 300.0)):
         body.supple.pressure = pressure
         body.keyframe_insert("supple.pressure", frame=frame)
     scene.frame_set(1)
-    keyed = changes.body_marks(body)
+    keyed = fingerprint.body_fingerprint(body)
     scene.frame_set(7)
-    assert changes.body_marks(body) == keyed
+    assert fingerprint.body_fingerprint(body) == keyed

@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon.capture import changes
+from supple.addon.capture import fingerprint
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.properties.attach import can_hold
@@ -123,11 +123,11 @@ def test_a_body_is_attached_to_several_others(cube, add_body):
     assert (first.body, first.to, first.release) == (1, "collider", None)
     assert (second.to, second.other, second.release) == ("body", 0, Release(frame=5))
     np.testing.assert_array_equal(second.points, [0, 2, 3])
-    before = changes.body_marks(cube)
+    before = fingerprint.body_fingerprint(cube)
     _key(cube, "attachments[0].attached", {7: False})
-    assert changes.body_marks(cube) == before
+    assert fingerprint.body_fingerprint(cube) == before
     row.attach_force = 3.0
-    assert changes.body_marks(cube) != before
+    assert fingerprint.body_fingerprint(cube) != before
 
 
 def test_copies_keep_their_rows(cube):

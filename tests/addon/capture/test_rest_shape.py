@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from supple.addon.bake import shape_keys
-from supple.addon.capture import changes
+from supple.addon.capture import fingerprint
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.reports import ignored
@@ -143,6 +143,6 @@ def test_plasticity_beside_it_is_refused(body):
 
 def test_another_rest_shape_is_a_change_of_the_settings(body):
     add_growth(body)
-    before = changes.body_marks(body)
+    before = fingerprint.body_fingerprint(body)
     body.supple.rest_shape = "modelled"
-    assert changes.body_marks(body) != before
+    assert fingerprint.body_fingerprint(body) != before

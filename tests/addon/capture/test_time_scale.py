@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from supple.addon.capture.captured import CaptureError
-from supple.addon.capture.changes import scene_mark
+from supple.addon.capture.fingerprint import scene_fingerprint
 from supple.addon.capture.scene import capture
 from supple.addon.reports import ignored
 from supple.core.job import digest
@@ -95,11 +95,11 @@ def test_whatever_is_keyed_does_not_make_a_simulation_look_out_of_date(scene, ad
     add_body()
     key_time_scale(scene, {1: 1.0, 4: 0.5})
     scene.frame_set(1)
-    mark = scene_mark(scene)
+    mark = scene_fingerprint(scene)
     scene.frame_set(3)
-    assert scene_mark(scene) == mark
+    assert scene_fingerprint(scene) == mark
     scene.animation_data_clear()
-    assert scene_mark(scene) != mark
+    assert scene_fingerprint(scene) != mark
 
 
 def test_the_pre_roll_is_captured_with_the_animation_of_its_frames(scene, add_body):

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon.capture import changes
+from supple.addon.capture import fingerprint
 from supple.addon.capture.paint import painted_weights
 from supple.addon.panels import paint_overlay
 from supple.addon.panels.paint_overlay import coloured, colours_of, shown_bodies
@@ -113,6 +113,6 @@ def test_it_is_off_until_it_is_chosen_and_where_overlays_are_hidden(scene, add_b
 
 def test_choosing_it_changes_no_result(scene, add_body):
     add_body()
-    before = changes.scene_mark(scene)
+    before = fingerprint.scene_fingerprint(scene)
     scene.supple.paint_overlay = "density"
-    assert changes.scene_mark(scene) == before
+    assert fingerprint.scene_fingerprint(scene) == before

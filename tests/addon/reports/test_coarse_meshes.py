@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, ids
-from supple.addon.capture import changes
+from supple.addon.capture import fingerprint
 from supple.addon.capture.surfaces import coordinates
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.reports import coarse_meshes, notices
@@ -117,10 +117,10 @@ def test_a_dismissed_hint_is_gone_in_the_panel_and_before_a_run(scene, make):
     obj = COARSE[make]()
     layout = drawn(SUPPLE_PT_main, obj)
     assert ids.DISMISS_HINT in layout.buttons and ids.SUBDIVIDE in layout.buttons
-    marks = changes.body_marks(obj)
+    marks = fingerprint.body_fingerprint(obj)
     assert bpy.ops.supple.dismiss_hint(object_name=obj.name) == {"FINISHED"}
     assert shown_notices() == [] and notices.before_a_run(bpy.context) == []
-    assert changes.body_marks(obj) == marks
+    assert fingerprint.body_fingerprint(obj) == marks
     assert ids.DISMISS_HINT not in drawn(SUPPLE_PT_main, obj).buttons
 
 

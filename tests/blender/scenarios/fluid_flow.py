@@ -214,12 +214,12 @@ def _simulate(ui: Ui, cube: bpy.types.Object) -> Steps:
 
 def _look_beyond(domain: bpy.types.Object, field: bpy.types.Object) -> None:
     """The frames and the files that there are; and it goes where its domain goes."""
-    scene, mark_of = bpy.context.scene, importlib.import_module(f"{ADDON}.capture.changes")
-    mark = mark_of.scene_mark(scene)
+    scene, fingerprint = bpy.context.scene, importlib.import_module(f"{ADDON}.capture.fingerprint")
+    before = fingerprint.scene_fingerprint(scene)
     field.field.use_smoke_density = True
-    assert mark_of.scene_mark(scene) != mark
+    assert fingerprint.scene_fingerprint(scene) != before
     field.field.use_smoke_density = False
-    assert mark_of.scene_mark(scene) == mark
+    assert fingerprint.scene_fingerprint(scene) == before
     for frame, x in ((1, 0.3), (LAST, 1.3)):
         domain.location.x = x
         domain.keyframe_insert("location", frame=frame)
