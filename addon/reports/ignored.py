@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import bpy
 import numpy as np
 
 from .. import driving
-from ..animated import animated_paths, animated_settings, is_animated
-from ..capture import kept_control
+from ..animated import animated_paths, animated_settings, curve_of, is_animated
+from ..capture import contact, integrators, kept_control
 from ..capture.absorbers import absorbers
 from ..capture.attachments import is_stitch, rows_of
 from ..capture.captured import CaptureError
 from ..capture.kept_shape import is_kept
 from ..capture.motion import may_move
-from ..capture.objects import is_collider, is_soft_body, left_out, soft_bodies
+from ..capture.objects import (
+    is_collider,
+    is_soft_body,
+    left_out,
+    shown_colliders,
+    soft_bodies,
+)
 from ..capture.paint import label, painted
 from ..capture.rest_shape import KEPT, has_shape_keys, rest_keys
 from ..capture.scene import simulated_range
@@ -31,20 +39,138 @@ from ..capture.surfaces import group_weights
 from ..deforming import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
 from ..start_runs import RUN
-from . import (
-    ignored_fields,
-    ignored_ground,
-    ignored_integrators,
-    ignored_keys,
-    ignored_motion,
-    ignored_switches,
-    missing_caches,
-)
+from . import ignored_fields, ignored_ground, ignored_keys, ignored_motion, missing_caches
 
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
 _FEW_VERTICES, _REDRAW_SECONDS = 20_000, 0.02
 # Of the time that panels take, no more than this share goes into counting the weights of one body.
 _COUNTING_TIME_RATIO = 0.02
+
+
+@dataclass(frozen=True)
+class Need:
+    """A need of settings without which they have no effect, or another one than expected.
+
+    Args:
+        settings: their names.
+        is_missing: whether they are set and what they need is not there, by the object or scene
+            and the integrator of the body, or those of all bodies.
+        text: what happens instead, and the cure; ``{integrator}`` stands for labels.
+    """
+
+    settings: tuple[str, ...]
+    is_missing: Callable[[Any, Any], bool]
+    text: str
+
+
+BODY_NEEDS = (
+    Need(
+        ("start_shape",),
+        lambda obj, _: obj.supple.start_shape == POSE and not can_be_posed(obj),
+        "nothing poses it, since it has neither modifiers that bend it before the frames nor shape "
+        "keys beside those of its Rest Shape. Choose At Rest under Start, or add some.",
+    ),
+    Need(
+        ("start_velocity", "start_spin", "start_from_animation"),
+        lambda obj, _: obj.supple.start_shape == RUN and _is_thrown(obj.supple),
+        "the velocity under Start is ignored, since it goes on as fast as it was in the run that "
+        "it starts from. Set it to 0, or choose another Shape.",
+    ),
+    Need(
+        ("use_plasticity",),
+        lambda obj, _: obj.supple.start_shape == RUN and obj.supple.use_plasticity,
+        "what gave way in the run that it starts from springs back, since it goes on from its "
+        "shape alone. Switch Plasticity off, or simulate on to the end in one run.",
+    ),
+    Need(
+        ("start_from_animation",),
+        lambda obj, _: (
+            obj.supple.start_from_animation and obj.supple.start_shape != RUN and not may_move(obj)
+        ),
+        "it starts at rest, since From Animation under Start finds no animation. Key its place "
+        "before the start frame, or set a velocity there.",
+    ),
+    Need(
+        ("target_volume",),
+        lambda obj, _: (
+            "target_volume" in animated_settings(obj) and not obj.supple.use_target_volume
+        ),
+        "the animation of Target Volume is ignored, since that is not ticked under Forces. Tick "
+        "it, or remove the keys.",
+    ),
+    Need(
+        ("kept_control",),
+        lambda obj, _: kept_control.kept_by(obj) == "pins" and not obj.supple.pin_group,
+        "the motion of its pins that Follow My Keys found is ignored, since it has none any more. "
+        "Choose a Pin Group, or press Let Go of Keys under Find.",
+    ),
+    Need(
+        ("pinned",),
+        lambda obj, _: curve_of(obj, "pinned") is not None and not obj.supple.pin_group,
+        "the keys of Pinned are ignored, since it has no Pin Group. Choose one under Pins, or "
+        "remove them.",
+    ),
+    Need(
+        ("rest_shape",),
+        lambda obj, _: obj.supple.rest_shape == KEPT and not is_kept(obj),
+        "its Rest Shape is Kept, and none was found yet. Press Keep This Shape under Find, or "
+        "choose Modelled.",
+    ),
+    Need(
+        ("rest_shape",),
+        lambda obj, _: has_shape_keys(obj) and _are_still(obj),
+        "its Rest Shape is its shape keys, and all of them stay at 0. Key their values, or choose "
+        "Modelled.",
+    ),
+    Need(
+        ("stiffness_damping", "viscosity"),
+        lambda obj, taken: (
+            not integrators.supports_viscosity(taken)
+            and bool(obj.supple.stiffness_damping or obj.supple.viscosity)
+        ),
+        "{integrator} ignores Stiffness Damping and Viscosity. Set both to 0, or choose another "
+        "integrator.",
+    ),
+    Need(
+        ("jiggle_group",),
+        lambda obj, taken: (
+            not integrators.supports_plasticity(taken) and bool(obj.supple.jiggle_group)
+        ),
+        "{integrator} lets what jiggles sag, keeps the shape of the start, and holds no core. "
+        "Choose another integrator.",
+    ),
+    Need(
+        ("use_plasticity",),
+        lambda obj, taken: not integrators.supports_plasticity(taken) and obj.supple.use_plasticity,
+        "{integrator} ignores Plasticity. Switch it off, or choose another integrator.",
+    ),
+    Need(
+        (),
+        lambda obj, _: obj.rigid_body is not None,
+        "its rigid body is ignored. Remove it under Physics.",
+    ),
+)
+SCENE_NEEDS = (
+    Need(
+        ("substeps",),
+        lambda scene, taken: (
+            scene.supple.substeps > 0 and all(integrators.use_tolerance([name]) for name in taken)
+        ),
+        "Substeps is ignored, since the Tolerance says how long the steps of {integrator} are. Set "
+        "it to 0, or choose another integrator.",
+    ),
+    Need(
+        ("friction_updates",),
+        lambda scene, taken: (
+            scene.supple.friction_updates > 0
+            and scene.supple.contact != contact.NEVER
+            and integrators.support_contact(taken)
+            and not any(map(integrators.may_be_implicit, taken))
+        ),
+        "Friction Passes is ignored, since the steps of {integrator} work out friction once. Set "
+        "it to 0, or choose Automatic or Implicit Euler.",
+    ),
+)
 
 
 def messages(
@@ -61,11 +187,15 @@ def messages(
         return left_out(context)
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     frames = _frames(context.scene)
-    found = [line for obj in bodies for line in _of_body(obj, end, obj == followed)]
-    found += [line for obj in bodies for line in ignored_switches.messages(obj, frames)]
+    taken = integrators.of_bodies(bodies, context.scene)
+    found = [
+        line
+        for obj, name in zip(bodies, taken, strict=True)
+        for line in _of_body(obj, name, end, obj == followed)
+    ]
+    found += [line for obj in bodies for line in ignored_keys.of_switches(obj, frames)]
     found += missing_caches.messages(context)
-    found += ignored_integrators.messages(context, bodies)
-    found += [*_of_scene(context.scene), *_of_others(context)]
+    found += [*_of_scene(context, bodies, taken), *_of_others(context)]
     found += ignored_ground.messages(context, bodies, _FEW_VERTICES if is_redraw else math.inf)
     found += ignored_fields.messages(context, frames)
     return [*found, *ignored_keys.messages(context, frames)]
@@ -79,72 +209,26 @@ def _frames(scene: bpy.types.Scene) -> range:
         return range(0)
 
 
-def _of_body(obj: bpy.types.Object, end: float, is_followed: bool) -> Iterator[str]:
+def _of_body(obj: bpy.types.Object, taken: str, end: float, is_followed: bool) -> Iterator[str]:
     yield from _deformations(obj)
     yield from _weights(obj, end)
     yield from _paint(obj.supple)
     yield from _settings(obj, animated_paths(obj))
-    yield from _start(obj)
-    yield from _unused_animation(obj)
-    yield from _rest_shape(obj)
+    for need in BODY_NEEDS:
+        if need.is_missing(obj, taken):
+            yield f"{obj.name}: {need.text.format(integrator=integrators.label(taken))}"
     yield from ignored_motion.messages(obj, is_followed)
-    if obj.rigid_body is not None:
-        yield f"{obj.name}: its rigid body is ignored. Remove it under Physics."
 
 
-def _start(obj: bpy.types.Object) -> Iterator[str]:
-    props = obj.supple
-    if props.start_shape == POSE and not can_be_posed(obj):
-        yield (
-            f"{obj.name}: nothing poses it, since it has neither modifiers that bend it before the "
-            "frames nor shape keys beside those of its Rest Shape. Choose At Rest under Start, or "
-            "add some."
-        )
-    if props.start_shape != RUN:
-        return
-    if props.start_from_animation or any((*props.start_velocity, *props.start_spin)):
-        yield (
-            f"{obj.name}: the velocity under Start is ignored, since it goes on as fast as it was "
-            "in the run that it starts from. Set it to 0, or choose another Shape."
-        )
-    if props.use_plasticity:
-        yield (
-            f"{obj.name}: what gave way in the run that it starts from springs back, since it goes "
-            "on from its shape alone. Switch Plasticity off, or simulate on to the end in one run."
-        )
+def _is_thrown(props: bpy.types.PropertyGroup) -> bool:
+    return props.start_from_animation or any((*props.start_velocity, *props.start_spin))
 
 
-def _unused_animation(obj: bpy.types.Object) -> Iterator[str]:
-    props = obj.supple
-    if props.start_from_animation and props.start_shape != RUN and not may_move(obj):
-        yield (
-            f"{obj.name}: it starts at rest, since From Animation under Start finds no animation. "
-            "Key its place before the start frame, or set a velocity there."
-        )
-    if "target_volume" in animated_settings(obj) and not props.use_target_volume:
-        yield (
-            f"{obj.name}: the animation of Target Volume is ignored, since that is not ticked "
-            "under Forces. Tick it, or remove the keys."
-        )
-    if kept_control.kept_by(obj) == "pins" and not props.pin_group:
-        yield (
-            f"{obj.name}: the motion of its pins that Follow My Keys found is ignored, since it "
-            "has none any more. Choose a Pin Group, or press Let Go of Keys under Find."
-        )
-
-
-def _rest_shape(obj: bpy.types.Object) -> Iterator[str]:
-    if obj.supple.rest_shape == KEPT and not is_kept(obj):
-        yield (
-            f"{obj.name}: its Rest Shape is Kept, and none was found yet. Press Keep This Shape "
-            "under Find, or choose Modelled."
-        )
-    keys = rest_keys(obj) if has_shape_keys(obj) else []
-    if keys and not is_animated(obj.data.shape_keys) and all(key.value == 0.0 for key in keys):
-        yield (
-            f"{obj.name}: its Rest Shape is its shape keys, and all of them stay at 0. Key their "
-            "values, or choose Modelled."
-        )
+def _are_still(obj: bpy.types.Object) -> bool:
+    """Whether the shape keys that a body rests in stay at 0."""
+    keys = rest_keys(obj)
+    is_zero = all(key.value == 0.0 for key in keys)
+    return bool(keys) and is_zero and not is_animated(obj.data.shape_keys)
 
 
 def _deformations(obj: bpy.types.Object) -> Iterator[str]:
@@ -222,8 +306,38 @@ def _settings(owner: bpy.types.ID, paths: set[str]) -> Iterator[str]:
             )
 
 
-def _of_scene(scene: bpy.types.Scene) -> Iterator[str]:
+def _of_scene(
+    context: bpy.types.Context, bodies: list[bpy.types.Object], taken: tuple[str, ...]
+) -> Iterator[str]:
+    scene = context.scene
+    names = " and ".join(dict.fromkeys(map(integrators.label, taken)))
+    for need in SCENE_NEEDS:
+        if need.is_missing(scene, taken):
+            yield f"{scene.name}: {need.text.format(integrator=names)}"
+    if reason := _why_through_itself(context, bodies):
+        yield f"{bodies[0].name}: it goes through itself, since {reason}"
     yield from _settings(scene, animated_paths(scene))
+
+
+def _why_through_itself(context: bpy.types.Context, bodies: list[bpy.types.Object]) -> str:
+    """What keeps a body alone from touching itself, which it should, and the cure."""
+    scene, props = context.scene, context.scene.supple
+    is_off = props.contact == contact.NEVER or not props.self_contact
+    if is_off or len(bodies) > 1 or bodies[0].supple.jiggle_group:
+        return ""
+    if not contact.is_possible(scene, bodies):
+        (taken,) = integrators.of_bodies(bodies, scene)
+        return (
+            f"{integrators.label(taken)} lets it touch the ground and spheres alone. Choose "
+            "Automatic or Implicit Euler, or set Contact to Never."
+        )
+    is_bouncy = props.use_ground and props.ground_response == "projection"
+    if is_bouncy and not contact.is_wanted(scene, bodies, shown_colliders(context)):
+        return (
+            "nothing but the ground touches on one whose Response is Bouncy. Choose Smooth, or "
+            "untick Self Contact."
+        )
+    return ""
 
 
 def _of_others(context: bpy.types.Context) -> Iterator[str]:

@@ -7,15 +7,18 @@ from collections.abc import Iterator
 
 import bpy
 
-from ..animated import GRAVITY, SETTINGS, own_curves
+from ..animated import GRAVITY, SETTINGS, curve_of, own_curves
 from ..capture.absorbers import ABSORPTION, absorbers
+from ..capture.attachments import rows_of
 from ..capture.force_fields import acts
 from ..capture.objects import soft_bodies
 
 
 def messages(context: bpy.types.Context, frames: range) -> Iterator[str]:
-    """One for each setting that changes at other frames alone, with the cure; of switches
-    ``ignored_switches`` tells."""
+    """One for each setting that changes at other frames alone, with the cure.
+
+    ``of_switches`` has those of switches.
+    """
     scene = context.scene
     if not frames:
         return
@@ -64,3 +67,43 @@ def _setting(owner: bpy.types.ID, path: str) -> bpy.types.Property:
     prefix, _, name = path.rpartition(".")
     settings = owner.path_resolve(prefix) if prefix else owner
     return settings.bl_rna.properties[name]
+
+
+def of_switches(obj: bpy.types.Object, frames: range) -> Iterator[str]:
+    """Keys of what lets go that change nothing: it does so once, and for good.
+
+    Args:
+        obj: a soft body.
+        frames: that are simulated.
+    """
+    if obj.supple.pin_group:
+        yield from _of_switch(obj, "pinned", "Pinned", frames)
+    for row, props in rows_of(obj.supple):
+        path = f"{row}.attached" if row else "attached"
+        yield from _of_switch(obj, path, f"Attached to {props.attach_to.name}", frames)
+
+
+def _of_switch(obj: bpy.types.Object, path: str, label: str, frames: range) -> Iterator[str]:
+    curve = curve_of(obj, path)
+    if curve is None:
+        return
+    off = [frame for frame in frames if curve.evaluate(frame) < 0.5]
+    if not off:
+        keys = [point.co[0] for point in curve.keyframe_points if point.co[1] < 0.5]
+        if keys:
+            yield (
+                f"{obj.name}: {label} is keyed off at frame {keys[0]:g}, which is not among the "
+                f"simulated frames {frames[0]} to {frames[-1]}, and holds throughout. Move the key."
+            )
+        return
+    on = [frame for frame in range(off[0], frames[-1] + 1) if curve.evaluate(frame) >= 0.5]
+    if on:
+        yield (
+            f"{obj.name}: {label} is keyed on again at frame {on[0]}, which is ignored: what has "
+            f"let go at frame {off[0]} stays free. Remove the later key."
+        )
+    elif off[0] == frames[0]:
+        yield (
+            f"{obj.name}: {label} is keyed off at the start frame {frames[0]} already, so it never "
+            "holds. Move the key into the simulated frames, or remove it."
+        )
