@@ -22,12 +22,13 @@ from .integrators import XPBD, ImplicitEuler, Integrator, TimeStepper
 from .integrators.implicit_stepper import ImplicitStepper
 from .integrators.unfolding import Unfolding
 from .minimizers.equilibrium import EXACT, StaticAccuracy, solve_static
+from .potentials.tet_flow import ROWS
 from .preparation.prepared import prepare
 from .releases import Releases
 from .results.fields import fields_of
 from .scene import checks
 from .scene.scene import Scene
-from .state import Energies, SolverStatistics, State
+from .state import Energies, SolverStatistics, State, fitting
 from .system import System
 
 
@@ -55,30 +56,6 @@ class Report:
     crossing: tuple[str, ...] = ()
     #: What let go altogether as the frame began, such as ``the pins of Ball``.
     let_go: tuple[str, ...] = ()
-
-    @staticmethod
-    def of_all(reports: Sequence[Report]) -> Report:
-        """Of bodies simulated apart."""
-        names = dict.fromkeys(report.integrator for report in reports)
-        distances = [report.minimum_ground_distance for report in reports]
-        return Report(
-            seconds=sum(report.seconds for report in reports),
-            substeps=max(report.substeps for report in reports),
-            integrator=", ".join(names),
-            solver_statistics=SolverStatistics.of_all(
-                [report.solver_statistics for report in reports]
-            ),
-            energies=Energies.of_all([report.energies for report in reports]),
-            minimum_volume_ratio=min(report.minimum_volume_ratio for report in reports),
-            minimum_ground_distance=min((d for d in distances if d is not None), default=None),
-            most_work=", ".join(dict.fromkeys(report.most_work for report in reports)),
-            unfolding=tuple(name for report in reports for name in report.unfolding),
-            caught=tuple(name for report in reports for name in report.caught),
-            inverted_tets=sum(report.inverted_tets for report in reports),
-            because=next((report.because for report in reports if report.because), ""),
-            crossing=tuple(name for report in reports for name in report.crossing),
-            let_go=tuple(name for report in reports for name in report.let_go),
-        )
 
     def record(self) -> dict[str, Any]:
         """As one flat JSON object."""
@@ -190,6 +167,23 @@ class Simulator:
         if state.released is not None and not self._is_released(state.released):
             self._assemble(self._releases.scene_of(state.released))
         self.state = state
+
+    def restore(self, frame: int, arrays: dict[str, NDArray[Any]]) -> None:
+        """Go to the state at a frame that ``state.to_arrays`` saved.
+
+        Raises:
+            JobError: when the arrays do not fit the bodies.
+        """
+        scene = self.scene
+        vertices = sum(len(mesh.at(0)) for mesh in scene.meshes)
+        for name, shape, kinds, what in (
+            ("colliders", (vertices, 3), "f", "the colliders"),
+            ("plastic", (ROWS, self.system.plastic_flow.count), "f", "what is plastic"),
+            ("unfolding", (len(scene.bodies),), "i", "the bodies"),
+        ):
+            if name in arrays:
+                fitting(arrays, name, shape, kinds, what=what)
+        self.go_on_from(self.state.restored(frame, arrays))
 
     def _is_released(self, mask: NDArray[np.bool_]) -> bool:
         """Whether that is what has let go already."""

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any
@@ -51,20 +50,6 @@ class SolverStatistics:
     blocked: tuple[str, ...] = ()
     steps: int = 0
     too_fast: tuple[str, ...] = ()
-
-    @staticmethod
-    def of_all(statistics: Sequence[SolverStatistics]) -> SolverStatistics:
-        """Of bodies simulated apart; the reason is that of the first that did not converge."""
-        speeds = [part.residual_speed for part in statistics if part.residual_speed is not None]
-        worst = min(statistics, key=lambda part: part.converged)
-        return SolverStatistics(
-            iterations=sum(part.iterations for part in statistics),
-            linear_iterations=sum(part.linear_iterations for part in statistics),
-            factorizations=sum(part.factorizations for part in statistics),
-            converged=worst.converged,
-            residual_speed=max(speeds, default=None),
-            termination_reason=worst.termination_reason,
-        )
 
     def record(self) -> dict[str, Any]:
         """As members of a log record."""
@@ -240,17 +225,6 @@ class Energies:
     gravity: float
     ground: float
     forces: float = 0.0
-
-    @staticmethod
-    def of_all(energies: Sequence[Energies]) -> Energies:
-        """Of bodies simulated apart."""
-        return Energies(
-            kinetic=sum(part.kinetic for part in energies),
-            elastic=sum(part.elastic for part in energies),
-            gravity=sum(part.gravity for part in energies),
-            ground=sum(part.ground for part in energies),
-            forces=sum(part.forces for part in energies),
-        )
 
     @property
     def external(self) -> float:

@@ -183,11 +183,10 @@ def make_soft(
     damping: float = 0.0,
     viscosity: float = 0.0,
     model: str = "stable_neo_hookean",
-    integrator: str = "scene",
 ) -> None:
     soft = body.supple
     soft.enabled = True
-    soft.model, soft.integrator = model, integrator
+    soft.model = model
     soft.young, soft.poisson, soft.density = young, poisson, density
     soft.damping, soft.viscosity, soft.resolution = damping, viscosity, resolution
 

@@ -24,17 +24,17 @@ ALWAYS, NEVER = "always", "never"
 Objects = Sequence[bpy.types.Object]
 
 
-def is_possible(scene: bpy.types.Scene, objects: Objects) -> bool:
+def is_possible(scene: bpy.types.Scene) -> bool:
     """Whether the settings let soft bodies touch each other and meshes; colliders are spheres
     where they do not."""
-    taken = integrators.of_bodies(objects, scene) or (scene.supple.integrator,)
-    return scene.supple.contact != NEVER and integrators.support_contact(taken)
+    props = scene.supple
+    return props.contact != NEVER and integrators.supports_contact(props.integrator)
 
 
 def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bool:
     """Whether soft bodies get contact: where it is possible. A body alone only touches itself, and
     does without where it cannot, unless it always should."""
-    if not is_possible(scene, bodies):
+    if not is_possible(scene):
         return False
     if len(bodies) > 1 or colliders or scene.supple.contact == ALWAYS:
         return True
@@ -45,41 +45,34 @@ def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bo
     return may_touch and not is_bouncy and solver_environment.may_have("numba")
 
 
-def check_integrators(scene: bpy.types.Scene, objects: Objects) -> None:
-    """Refuses bodies that should touch each other and cannot.
+def check_integrator(scene: bpy.types.Scene, objects: Objects) -> None:
+    """Refuse bodies that should touch each other and cannot.
 
     Raises:
         CaptureError: with the cure.
     """
-    choice, taken = scene.supple.contact, integrators.of_bodies(objects, scene)
+    choice, integrator = scene.supple.contact, scene.supple.integrator
     if choice == NEVER or (len(objects) == 1 and choice != ALWAYS):
         return
-    cure = "choose Automatic or Implicit Euler, or set Contact to Never"
-    if not integrators.support_contact(taken):
-        names = " and ".join(dict.fromkeys(map(integrators.label, taken)))
-        does = "do" if len(set(taken)) > 1 else "does"
-        raise CaptureError(f"{names} {does} not support contact between soft bodies; {cure}.")
-    other = next((k for k, name in enumerate(taken) if name != taken[0]), None)
-    if other is not None:
+    if not integrators.supports_contact(integrator):
         raise CaptureError(
-            f"{objects[0].name} takes the integrator {integrators.label(taken[0])} and "
-            f"{objects[other].name} {integrators.label(taken[other])}; soft bodies that touch "
-            f"must share one: {cure}."
+            f"{integrators.label(integrator)} does not support contact between soft bodies; "
+            "choose Automatic or Implicit Euler, or set Contact to Never."
         )
 
 
-def check_spheres(scene: bpy.types.Scene, objects: Objects, colliders: Objects) -> None:
+def check_spheres(scene: bpy.types.Scene, colliders: Objects) -> None:
     """Refuses implicit steps with the spheres that stand for colliders where nothing touches.
 
     Raises:
         CaptureError: with the cure.
     """
-    for name in integrators.of_bodies(objects, scene):
-        if colliders and integrators.is_implicit(name):
-            raise CaptureError(
-                f"{colliders[0].name} is a collider, which {integrators.label(name)} meets by "
-                "contact alone; set Contact to Where Things Meet, or untick Collider."
-            )
+    name = scene.supple.integrator
+    if colliders and integrators.is_implicit(name):
+        raise CaptureError(
+            f"{colliders[0].name} is a collider, which {integrators.label(name)} meets by "
+            "contact alone; set Contact to Where Things Meet, or untick Collider."
+        )
 
 
 def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Contact:

@@ -3,29 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import bpy
-
 from ...core.scene.integrator_table import INTEGRATORS
 
 #: Name, label and description, as Blender wants them.
 ITEMS = [(name, row.label, row.description) for name, row in INTEGRATORS.items()]
 
-SCENE = "scene"
-#: The same for one body.
-BODY_ITEMS = [(SCENE, "As the Scene", "The integrator of the scene"), *ITEMS]
 
-
-def of_bodies(objects: Iterable[bpy.types.Object], scene: bpy.types.Scene) -> tuple[str, ...]:
-    """The names of the integrators that soft bodies of a scene get."""
-    choices = (obj.supple.integrator for obj in objects)
-    return tuple(scene.supple.integrator if choice == SCENE else choice for choice in choices)
-
-
-def use_tolerance(names: Iterable[str]) -> bool:
-    """Whether any of these integrators adapts its steps to a tolerance."""
-    return any(INTEGRATORS[name].is_adaptive for name in names)
+def is_adaptive(name: str) -> bool:
+    """Whether an integrator adapts its steps to a tolerance."""
+    return INTEGRATORS[name].is_adaptive
 
 
 def is_implicit(name: str) -> bool:
@@ -38,9 +24,9 @@ def may_be_implicit(name: str) -> bool:
     return is_implicit(name) or name == "automatic"
 
 
-def support_contact(names: Iterable[str]) -> bool:
-    """Whether any of these integrators lets bodies touch each other and meshes."""
-    return any(INTEGRATORS[name].supports_contact for name in names)
+def supports_contact(name: str) -> bool:
+    """Whether an integrator lets bodies touch each other and meshes."""
+    return INTEGRATORS[name].supports_contact
 
 
 def supports_viscosity(name: str) -> bool:

@@ -32,7 +32,7 @@ from .attachments import read_attachments
 from .body import Shape, check_object, soft_body
 from .captured import Capture, CapturedObject, CaptureError
 from .force_fields import FieldRecording, acting_fields
-from .integrators import of_bodies, supports_plasticity, supports_viscosity, use_tolerance
+from .integrators import is_adaptive, supports_plasticity, supports_viscosity
 from .kept_control import kept_control
 from .kept_shape import kept_shape
 from .lost_pins import check_pins
@@ -74,7 +74,7 @@ def capture(context: bpy.types.Context) -> Capture:
         raise CaptureError(" ".join(left_out(context)) or none)
     for obj in objects:
         check_object(obj)
-    contact.check_integrators(scene, objects)
+    contact.check_integrator(scene, objects)
     frames = simulated_range(scene)
     # A script may have moved them just now.
     context.view_layer.update()
@@ -92,7 +92,7 @@ def capture(context: bpy.types.Context) -> Capture:
         )
         for obj, shape, motion in zip(objects, read.shapes, read.motions, strict=True)
     ]
-    settings = _settings(scene, objects, frames, read.unit)
+    settings = _settings(scene, frames, read.unit)
     scene_print = fingerprint.as_text(fingerprint.scene_fingerprint(scene))
     return Capture(_scene(scene, read), settings, captured, frames[0], scene_print)
 
@@ -152,9 +152,9 @@ class _Reading:
     @staticmethod
     def of(context: bpy.types.Context, objects: list[bpy.types.Object], frames: range) -> _Reading:
         scene, (collider_objects, acting, shading) = context.scene, _others(context)
-        unit, touching = metres_per_unit(scene), contact.is_possible(scene, objects)
+        unit, touching = metres_per_unit(scene), contact.is_possible(scene)
         if not touching:
-            contact.check_spheres(scene, objects, collider_objects)
+            contact.check_spheres(scene, collider_objects)
         attachments = read_attachments(objects, collider_objects, touching)
         pins = [Pins.read(obj) for obj in objects]
         with preserved_frame(scene), without_supple(objects), basis_shown(objects):
@@ -220,8 +220,7 @@ class _Reading:
             for obj, motion, of_one in zip(self.objects, self.motions, each, strict=True)
         ]
         # ``reports/ignored`` reports what is left out here.
-        taken = of_bodies(self.objects, scene)
-        return [_supported(body, name) for body, name in zip(bodies, taken, strict=True)]
+        return [_supported(body, scene.supple.integrator) for body in bodies]
 
 
 def _others(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:
@@ -300,24 +299,18 @@ def _rest_shape(
     return recording.described(start, unit) if recording else kept_shape(obj, start, unit)
 
 
-def _settings(
-    scene: bpy.types.Scene, objects: list[bpy.types.Object], frames: range, unit: float
-) -> Settings:
+def _settings(scene: bpy.types.Scene, frames: range, unit: float) -> Settings:
     props = scene.supple
-    taken = of_bodies(objects, scene)
-    # What no body takes is left out: a run is known by its settings.
-    differ = len(set(taken)) > 1
-    adaptive = use_tolerance(taken)
     return Settings(
         frame_count=len(frames) - 1,
         frame_time=frame_time(scene),
         substeps=props.substeps or None,
         device=props.device,
         dtype=props.precision,
-        integrator=props.integrator if differ else taken[0],
-        body_integrators=taken if differ else (),
+        integrator=props.integrator,
+        # A tolerance that has no effect is left out: a run is known by its settings.
         step_tolerance=unit * exact_float(props.step_tolerance)
-        if adaptive
+        if is_adaptive(props.integrator)
         else Settings.step_tolerance,
         results=tuple(props.results),
         pre_roll=props.pre_roll,

@@ -21,7 +21,6 @@ from .plasticity import SUPPLE_PT_plasticity
 from .result import SUPPLE_PT_result
 from .scene import SUPPLE_PT_scene
 from .simulation import SUPPLE_PT_simulation
-from .solver import SUPPLE_PT_solver
 from .start import SUPPLE_PT_start
 from .surface import SUPPLE_PT_surface
 from .volume_and_damping import SUPPLE_PT_volume_and_damping
@@ -41,7 +40,6 @@ CLASSES = [
     SUPPLE_PT_mesh,
     SUPPLE_PT_surface,
     SUPPLE_PT_forces,
-    SUPPLE_PT_solver,
     SUPPLE_PT_result,
     SUPPLE_PT_collider,
     SUPPLE_PT_scene,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from ..capture.contact import is_possible
-from ..capture.objects import can_collide, soft_bodies
+from ..capture.objects import can_collide
 from .sidebar import Sidebar, draw_settings
 
 _OF_ALL = ("collider_friction", "collider_sliding_friction")
@@ -29,5 +29,5 @@ class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
         layout.active = props.collider
-        touching = is_possible(context.scene, soft_bodies(context))
+        touching = is_possible(context.scene)
         draw_settings(layout, props, *(_OF_MESHES if touching else _OF_SPHERES))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import bpy
 
 from ..capture.contact import is_possible
-from ..capture.objects import soft_bodies
 from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings
 
@@ -23,5 +22,5 @@ class SUPPLE_PT_contact(Sidebar, bpy.types.Panel):
         layout, props = self.layout, context.scene.supple
         # The panel has its name already.
         layout.prop(props, "contact", text="")
-        if is_possible(context.scene, soft_bodies(context)):
+        if is_possible(context.scene):
             draw_settings(layout, props, *_SETTINGS)

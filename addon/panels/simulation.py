@@ -8,8 +8,7 @@ import bpy
 from ...core.errors import SuppleError
 from ..cache import packed_frames, scene_cache
 from ..cache_folder import check_reachable
-from ..capture.integrators import of_bodies, use_tolerance
-from ..capture.objects import soft_bodies
+from ..capture.integrators import is_adaptive
 from .latest_run import latest_report
 from .scene import SUPPLE_PT_scene
 from .sidebar import Sidebar, draw_settings, write
@@ -32,7 +31,7 @@ class SUPPLE_PT_simulation(Sidebar, bpy.types.Panel):
         else:
             draw_settings(layout, props, "frame_start", "frame_end")
         draw_settings(layout, props, "pre_roll", "time_scale", "integrator")
-        if use_tolerance(of_bodies(soft_bodies(context), scene)):
+        if is_adaptive(props.integrator):
             draw_settings(layout, props, "step_tolerance")
         draw_settings(
             layout, props, "substeps", "motion_samples", "device", "precision", "cache_folder"

@@ -7,7 +7,6 @@ import bpy
 
 from .. import driving
 from ..capture.contact import is_possible
-from ..capture.objects import soft_bodies
 from ..deforming import keeps_vertices
 from ..playback import refined_frames
 from .body import SUPPLE_PT_body
@@ -23,7 +22,7 @@ class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
         draw_settings(layout, props, "friction", "sliding_friction", "contact_surface")
-        touches_others = is_possible(context.scene, soft_bodies(context))
+        touches_others = is_possible(context.scene)
         if touches_others and props.contact_surface == "mesh":
             draw_settings(layout, props, "contact_detail")
         if props.touching_report:

@@ -13,7 +13,6 @@ from bpy.props import (
     StringProperty,
 )
 
-from ..capture import integrators
 from ..capture.rest_shape import KEPT, MODELLED, SHAPE_KEYS
 from ..playback import refined_frames, smooth
 from .attach import HoldSettings, SuppleAttachment
@@ -125,13 +124,6 @@ class SuppleObject(
         default=0.2,
         min=0.0,
         soft_max=1.0,
-        options=NOT_KEYED,
-    )
-    integrator: EnumProperty(
-        name="Integrator",
-        description="How the solver takes this body from one frame to the next",
-        items=integrators.BODY_ITEMS,
-        default=integrators.SCENE,
         options=NOT_KEYED,
     )
     field_weight: FloatProperty(

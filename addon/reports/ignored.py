@@ -54,12 +54,12 @@ class Need:
     Args:
         settings: their names.
         is_missing: whether they are set and what they need is not there, by the object or scene
-            and the integrator of the body, or those of all bodies.
-        text: what happens instead, and the cure; ``{integrator}`` stands for labels.
+            and the integrator.
+        text: what happens instead, and the cure; ``{integrator}`` stands for its label.
     """
 
     settings: tuple[str, ...]
-    is_missing: Callable[[Any, Any], bool]
+    is_missing: Callable[[Any, str], bool]
     text: str
 
 
@@ -153,9 +153,7 @@ BODY_NEEDS = (
 SCENE_NEEDS = (
     Need(
         ("substeps",),
-        lambda scene, taken: (
-            scene.supple.substeps > 0 and all(integrators.use_tolerance([name]) for name in taken)
-        ),
+        lambda scene, taken: scene.supple.substeps > 0 and integrators.is_adaptive(taken),
         "Substeps is ignored, since the Tolerance says how long the steps of {integrator} are. Set "
         "it to 0, or choose another integrator.",
     ),
@@ -164,8 +162,8 @@ SCENE_NEEDS = (
         lambda scene, taken: (
             scene.supple.friction_updates > 0
             and scene.supple.contact != contact.NEVER
-            and integrators.support_contact(taken)
-            and not any(map(integrators.may_be_implicit, taken))
+            and integrators.supports_contact(taken)
+            and not integrators.may_be_implicit(taken)
         ),
         "Friction Passes is ignored, since the steps of {integrator} work out friction once. Set "
         "it to 0, or choose Automatic or Implicit Euler.",
@@ -187,15 +185,11 @@ def messages(
         return left_out(context)
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     frames = _frames(context.scene)
-    taken = integrators.of_bodies(bodies, context.scene)
-    found = [
-        line
-        for obj, name in zip(bodies, taken, strict=True)
-        for line in _of_body(obj, name, end, obj == followed)
-    ]
+    integrator = context.scene.supple.integrator
+    found = [line for obj in bodies for line in _of_body(obj, integrator, end, obj == followed)]
     found += [line for obj in bodies for line in ignored_keys.of_switches(obj, frames)]
     found += missing_caches.messages(context)
-    found += [*_of_scene(context, bodies, taken), *_of_others(context)]
+    found += [*_of_scene(context, bodies), *_of_others(context)]
     found += ignored_ground.messages(context, bodies, _FEW_VERTICES if is_redraw else math.inf)
     found += ignored_fields.messages(context, frames)
     return [*found, *ignored_keys.messages(context, frames)]
@@ -306,14 +300,11 @@ def _settings(owner: bpy.types.ID, paths: set[str]) -> Iterator[str]:
             )
 
 
-def _of_scene(
-    context: bpy.types.Context, bodies: list[bpy.types.Object], taken: tuple[str, ...]
-) -> Iterator[str]:
-    scene = context.scene
-    names = " and ".join(dict.fromkeys(map(integrators.label, taken)))
+def _of_scene(context: bpy.types.Context, bodies: list[bpy.types.Object]) -> Iterator[str]:
+    scene, integrator = context.scene, context.scene.supple.integrator
     for need in SCENE_NEEDS:
-        if need.is_missing(scene, taken):
-            yield f"{scene.name}: {need.text.format(integrator=names)}"
+        if need.is_missing(scene, integrator):
+            yield f"{scene.name}: {need.text.format(integrator=integrators.label(integrator))}"
     if reason := _why_through_itself(context, bodies):
         yield f"{bodies[0].name}: it goes through itself, since {reason}"
     yield from _settings(scene, animated_paths(scene))
@@ -325,11 +316,10 @@ def _why_through_itself(context: bpy.types.Context, bodies: list[bpy.types.Objec
     is_off = props.contact == contact.NEVER or not props.self_contact
     if is_off or len(bodies) > 1 or bodies[0].supple.jiggle_group:
         return ""
-    if not contact.is_possible(scene, bodies):
-        (taken,) = integrators.of_bodies(bodies, scene)
+    if not contact.is_possible(scene):
         return (
-            f"{integrators.label(taken)} lets it touch the ground and spheres alone. Choose "
-            "Automatic or Implicit Euler, or set Contact to Never."
+            f"{integrators.label(props.integrator)} lets it touch the ground and spheres alone. "
+            "Choose Automatic or Implicit Euler, or set Contact to Never."
         )
     is_bouncy = props.use_ground and props.ground_response == "projection"
     if is_bouncy and not contact.is_wanted(scene, bodies, shown_colliders(context)):

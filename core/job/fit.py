@@ -93,7 +93,7 @@ def _at_rest(body: SoftBody) -> SoftBody:
 
 
 def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
-    search, body = Search.of(job, wanted.body), job.tet_scene.bodies[wanted.body]
+    search, body = Search.of(job), job.tet_scene.bodies[wanted.body]
     refuse_scene(search.scene)
     before, seen = _distance(job, wanted, body.material), skin_of(body)
     base = float(job.scene.bodies[wanted.body].material.young)

@@ -41,7 +41,6 @@ class Job:
     @staticmethod
     def create(folder: Path | str, scene: Scene, settings: Settings) -> Job:
         """Writes what the worker needs. A folder that already holds frames keeps them."""
-        settings.integrators(len(scene.bodies))
         job = Job(Path(folder))
         job.make_folders()
         scene_file.save_scene(job._scene_path, scene, {"settings": settings.record()})

@@ -44,7 +44,7 @@ def follow(job: Job, wanted: FollowKeys, observe: Observer) -> FoundControl:
         SuppleError: when nothing that has keys is free to follow them, or there are no gradients
             through the scene.
     """
-    body, search = job.tet_scene.bodies[wanted.body], Search.of(job, wanted.body)
+    body, search = job.tet_scene.bodies[wanted.body], Search.of(job)
     vertices, places = _places(job, wanted, body)
     near, last = NEAR_DIAGONALS * tet_mesh_of(body).diagonal, int(wanted.frames[-1])
     scene, aims, best = search.scene, places, None

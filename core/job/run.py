@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from ..compiled import is_compiled
 from ..errors import JobError
-from ..integrators import Integrator, integrator_named
-from ..partitioned_simulator import PartitionedSimulator
+from ..integrators import integrator_named
 from ..scene.scene import Scene
 from ..settled_start import settle_start
-from ..simulator import Frame
+from ..simulator import Frame, Simulator
 from . import Job, Settings
 from .output import say
 
@@ -32,11 +31,11 @@ def simulate(job: Job) -> None:
         say("numba is not installed: slower kernels simulate, tens of times slower with contact")
     simulator = simulator_of(job.named_tet_scene(), job.settings)
     _resume(job, simulator)
-    for stepper in (part.stepper for part in simulator.simulators):
-        steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
-        say(f"{stepper.label}, {steps} a frame")
+    stepper = simulator.stepper
+    steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
+    say(f"{stepper.label}, {steps} a frame")
     count = job.settings.frame_count
-    for frame in simulator.run(count - simulator.index):
+    for frame in simulator.run(count - simulator.state.frame):
         _write(job, simulator, frame)
         say(f"frame {frame.index} of {count}, {frame.report.seconds:.3f} s")
         statistics = frame.report.solver_statistics
@@ -44,11 +43,11 @@ def simulate(job: Job) -> None:
             say(f"frame {frame.index} did not reach the tolerance: {statistics.termination_reason}")
 
 
-def simulator_of(scene: Scene, settings: Settings) -> PartitionedSimulator:
-    """Of a scene of tetrahedra, by the settings of a job."""
-    return PartitionedSimulator(
+def simulator_of(scene: Scene, settings: Settings) -> Simulator:
+    """Return the simulator of a scene of tetrahedra, by the settings of a job."""
+    return Simulator(
         scene,
-        [integrator_of(scene, settings, body) for body in range(len(scene.bodies))],
+        integrator_named(settings.integrator, settings.step_tolerance),
         frame_time=settings.frame_time,
         substeps=settings.substeps,
         device=settings.device,
@@ -58,13 +57,7 @@ def simulator_of(scene: Scene, settings: Settings) -> PartitionedSimulator:
     )
 
 
-def integrator_of(scene: Scene, settings: Settings, body: int) -> Integrator:
-    """That of one of its bodies."""
-    name = settings.integrators(len(scene.bodies))[body]
-    return integrator_named(name, settings.step_tolerance)
-
-
-def _resume(job: Job, simulator: PartitionedSimulator) -> None:
+def _resume(job: Job, simulator: Simulator) -> None:
     """Brings the bodies to the last whole frame, or writes the start.
 
     All frames before it are whole then.
@@ -92,17 +85,16 @@ def _resume(job: Job, simulator: PartitionedSimulator) -> None:
         raise JobError(f"{job.folder}: {error}") from error
 
 
-def _settle(simulator: PartitionedSimulator) -> None:
+def _settle(simulator: Simulator) -> None:
     """Put bodies to rest that begin on something, and say which."""
-    for part in simulator.simulators:
-        start = settle_start(part)
-        if start.settled:
-            say(f"{', '.join(start.settled)} settled before the first frame")
-        if start.unstable:
-            say(f"{', '.join(start.unstable)} cannot rest where it begins")
+    start = settle_start(simulator)
+    if start.settled:
+        say(f"{', '.join(start.settled)} settled before the first frame")
+    if start.unstable:
+        say(f"{', '.join(start.unstable)} cannot rest where it begins")
 
 
-def _repair(job: Job, simulator: PartitionedSimulator, damaged: Collection[int]) -> bool:
+def _repair(job: Job, simulator: Simulator, damaged: Collection[int]) -> bool:
     """Simulates from the start up to the last damaged frame, and writes those that are.
 
     Returns:
@@ -123,12 +115,12 @@ def _repair(job: Job, simulator: PartitionedSimulator, damaged: Collection[int])
     return True
 
 
-def _write(job: Job, simulator: PartitionedSimulator, frame: Frame) -> None:
+def _write(job: Job, simulator: Simulator, frame: Frame) -> None:
     # The checkpoint comes last: a frame that has one is whole, and so are its record and fields.
     job.write_fields(frame.index, _fields(frame))
     job.write_frame(frame.index, _positions(frame))
     job.append_record({"frame": frame.index, "time": frame.time, **frame.report.record()})
-    job.write_checkpoint(frame.index, simulator.to_arrays())
+    job.write_checkpoint(frame.index, simulator.state.to_arrays())
 
 
 def _positions(frame: Frame) -> NDArray[np.floating[Any]]:

@@ -39,9 +39,14 @@ def run_start(job: Job, body: int, frame: int) -> RunStart:
 
 
 def _positions(job: Job, body: int, frame: int) -> FloatArray:
+    return job.read_frame(frame)[_vertices(job, body)].astype(np.float64)
+
+
+def _vertices(job: Job, body: int) -> slice:
+    """The vertices of a body among those of all bodies."""
     counts = [len(tet_mesh_of(each).vertices) for each in job.tet_scene.bodies]
     first, end = [0, *accumulate(counts)][body : body + 2]
-    return job.read_frame(frame)[first:end].astype(np.float64)
+    return slice(first, end)
 
 
 def _velocities(job: Job, body: int, frame: int) -> FloatArray:
@@ -50,8 +55,7 @@ def _velocities(job: Job, body: int, frame: int) -> FloatArray:
         return start_velocities(job.tet_scene.bodies[body], times.of(0))
     checkpoint, _ = job.read_checkpoint()
     if checkpoint is not None and checkpoint[0] == frame:
-        number, first, end = _place(job, body)
-        return checkpoint[1][f"{number}/velocities"][:, first:end].T.astype(np.float64)
+        return checkpoint[1]["velocities"][:, _vertices(job, body)].T.astype(np.float64)
     here, before = (_positions(job, body, index) for index in (frame, frame - 1))
     last = times.of(frame - 1)
     rate: FloatArray = (here - before) / last
@@ -60,15 +64,3 @@ def _velocities(job: Job, body: int, frame: int) -> FloatArray:
     first_of_two = times.of(frame - 2)
     earlier = (before - _positions(job, body, frame - 2)) / first_of_two
     return rate + (rate - earlier) * (last / (last + first_of_two))
-
-
-def _place(job: Job, body: int) -> tuple[int, int, int]:
-    """Which of the simulators of a checkpoint has a body, and where among its vertices."""
-    bodies = job.tet_scene.bodies
-    names = job.settings.integrators(len(bodies))
-    number = list(dict.fromkeys(names)).index(names[body])
-    members = [index for index, name in enumerate(names) if name == names[body]]
-    counts = [len(tet_mesh_of(bodies[index]).vertices) for index in members]
-    place = members.index(body)
-    first, end = [0, *accumulate(counts)][place : place + 2]
-    return number, first, end

@@ -18,14 +18,14 @@ from ..adjoint.explicit_run import StoppedStepError
 from ..adjoint.refusals import refuse_integrator
 from ..errors import SceneError
 from ..geometry.embedding import Embedding
-from ..integrators import BDF2
+from ..integrators import BDF2, integrator_named
 from ..integrators.contact_failures import BlockedStepError, DivergedStepError
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import skin_embedding_of
 from . import Job
 from .output import say
-from .run import integrator_of, simulator_of
+from .run import simulator_of
 
 # Of implicit steps in place of others: with so many a bounce loses little.
 SUBSTEPS = 2
@@ -41,12 +41,12 @@ class Search:
     options: dict[str, Any]
 
     @staticmethod
-    def of(job: Job, body: int) -> Search:
+    def of(job: Job) -> Search:
         scene, settings = job.tet_scene, job.settings
         if len(scene.bodies) == 1 and not scene.colliders:
             scene = replace(scene, contact=None)
         options: dict[str, Any] = {"frame_time": settings.frame_time}
-        integrator = integrator_of(scene, settings, body)
+        integrator = integrator_named(settings.integrator, settings.step_tolerance)
         try:
             refuse_integrator(integrator, scene)
             options |= {"integrator": integrator, "substeps": settings.substeps}

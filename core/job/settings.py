@@ -37,7 +37,6 @@ class Settings:
         device: ``auto``, ``cpu`` or ``cuda``.
         dtype: ``float64`` or ``float32``.
         integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness and mesh.
-        body_integrators: one a body, where they differ; bodies then do not touch each other.
         step_tolerance: of adaptive integrators, in metres.
         pre_roll: frames after the start before the first that is shown.
         results: names of the fields that are kept beside the positions, of ``RESULTS``.
@@ -49,14 +48,11 @@ class Settings:
     device: str = "auto"
     dtype: Precision = "float64"
     integrator: str = "automatic"
-    body_integrators: tuple[str, ...] = ()
     step_tolerance: float = 1e-4
     results: tuple[str, ...] = field(default=(), metadata={IF_THERE: True})
     pre_roll: int = field(default=0, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
-        # A list, where it comes from a file.
-        object.__setattr__(self, "body_integrators", tuple(self.body_integrators))
         object.__setattr__(self, "results", in_order(self.results))
         for name, what in (("frame_count", "number of frames"), ("pre_roll", "pre-roll")):
             count = checks.whole_number(getattr(self, name), f"The {what}")
@@ -76,28 +72,13 @@ class Settings:
             raise SceneError(f"The device must be auto, cpu or cuda, not {self.device!r}.")
         if self.dtype not in ("float32", "float64"):
             raise SceneError(f"The precision must be float32 or float64, not {self.dtype!r}.")
-        for name in (self.integrator, *self.body_integrators):
-            if name not in INTEGRATORS:
-                known = ", ".join(INTEGRATORS)
-                raise SceneError(f"The integrator must be one of {known}, not {name!r}.")
+        if self.integrator not in INTEGRATORS:
+            known = ", ".join(INTEGRATORS)
+            raise SceneError(f"The integrator must be one of {known}, not {self.integrator!r}.")
         if not 0.0 < self.step_tolerance < float("inf"):
             raise SceneError(
                 f"The tolerance of adaptive steps must be above 0 m, not {self.step_tolerance:g}."
             )
-
-    def integrators(self, bodies: int) -> tuple[str, ...]:
-        """The name of that of each of so many bodies.
-
-        Raises:
-            SceneError: when ``body_integrators`` are of another number.
-        """
-        names = self.body_integrators or bodies * (self.integrator,)
-        if len(names) != bodies:
-            raise SceneError(
-                f"The body_integrators are {len(names)}, the bodies {bodies}; give one a body, or "
-                "none, where all have the same."
-            )
-        return names
 
     def record(self) -> dict[str, Any]:
         """As a JSON object, in which members that older versions do not know are where they say

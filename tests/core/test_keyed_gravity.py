@@ -23,7 +23,6 @@ from supple.core.integrators import (
 )
 from supple.core.job import Job, Settings, digest
 from supple.core.materials import StableNeoHookean
-from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.system import System
 from supple.tests.core.job_runs import check_same_bytes_in_parts
 
@@ -118,19 +117,6 @@ def test_samples_that_are_all_the_same_are_a_constant(make_block, gravity) -> No
             for each in (scene, same)
         )
         torch.testing.assert_close(first, second, rtol=0.0, atol=1e-12)
-
-
-def test_bodies_simulated_apart_all_follow_it(make_block) -> None:
-    mesh = make_block((1, 1, 1))
-    bodies = [SoftBody(mesh, SOFT), SoftBody(mesh, SOFT)]
-    scene = Scene(bodies, gravity=GRAVITY)
-    simulator = PartitionedSimulator(
-        scene, [RungeKutta4(), Midpoint()], frame_time=FRAME, substeps=40, device="cpu"
-    )
-    *_, last = simulator.run(FRAMES)
-    for positions in last.positions:
-        found = (positions.numpy() - mesh.vertices).mean(axis=0)
-        np.testing.assert_allclose(found, _fall(last.time), atol=1e-5)
 
 
 # Energy

@@ -13,6 +13,7 @@ import torch
 from supple.core import (
     Ground,
     InstabilityError,
+    JobError,
     Scene,
     SceneError,
     Simulator,
@@ -311,3 +312,26 @@ def test_a_stiff_block_breaks_loose_at_the_usual_tolerance(make_block, kind, you
     *_, last = simulator.run(24)
     speed = 9.81 * (math.sin(tilt) - 0.45 * math.cos(tilt))
     assert float(last.velocities[0][:, 0].mean()) == pytest.approx(speed, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("positions", np.zeros((3, 3)), "the scene"),
+        ("velocities", None, "the scene"),
+        ("substeps", np.array(0), "the scene"),
+        ("waits", np.array([99, 1]), "the scene"),
+        ("waits", np.array([0.5, 1.0]), "the scene"),
+        ("effort", np.array([3]), "the scene"),
+        ("room", np.array(["far"]), "the scene"),
+        ("unfolding", np.zeros(2, dtype=int), "the bodies"),
+        ("unfolding", np.zeros(3), "the bodies"),
+        ("colliders", np.zeros((1, 3)), "the colliders"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused(make_block, name, value, what) -> None:
+    bodies = [SoftBody(make_block(origin=(3.0 * k, 0.0, 0.05))) for k in range(3)]
+    simulator = Simulator(Scene(bodies, ground=Ground()))
+    saved = simulator.state.to_arrays() | {name: value}
+    with pytest.raises(JobError, match=f"checkpoint does not fit {what}; simulate again"):
+        simulator.restore(0, {key: array for key, array in saved.items() if array is not None})

@@ -97,7 +97,7 @@ def _compare(
     before = known[f"{name}/positions"]
     if str(known[f"{name}/digest"]) == digest:
         return "same"
-    if before.shape != positions.shape:
+    if not before.size or before.shape != positions.shape:
         return "DIFFERENT: other tetrahedra, or an error"
     change = float(np.abs(positions - before).max(initial=0.0))
     size = float(np.ptp(before, axis=0).max(initial=0.0))

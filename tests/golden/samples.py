@@ -9,7 +9,6 @@ import supple
 from supple.addon.capture.objects import is_soft_body
 from supple.addon.capture.scene import capture
 from supple.core.job.run import simulator_of
-from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.simulator import Simulator
 from supple.sample_scenes import build
@@ -22,7 +21,7 @@ RESOLUTION_RATIO, LEAST_RESOLUTION = 3, 4
 NAMES = tuple(SAMPLES)
 
 
-def make(name: str) -> Simulator | PartitionedSimulator:
+def make(name: str) -> Simulator:
     """A sample that is ready to run, as a worker would."""
     if not hasattr(bpy.types.Scene, "supple"):
         supple.register()

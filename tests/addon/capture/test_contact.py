@@ -48,10 +48,11 @@ def test_a_lone_body_touches_itself(scene, add_body):
 
 
 def test_a_lone_body_that_cannot_touch_itself_does_without_unless_it_always_should(scene, add_body):
-    props = add_body().supple
+    add_body()
     settings = scene.supple
     for holder, name, value in (
         (settings, "integrator", "adaptive_midpoint"),
+        (settings, "integrator", "xpbd"),
         (settings, "ground_response", "projection"),
         (settings, "self_contact", False),
     ):
@@ -59,9 +60,7 @@ def test_a_lone_body_that_cannot_touch_itself_does_without_unless_it_always_shou
         setattr(holder, name, value)
         assert captured().contact is None
         setattr(holder, name, usual)
-    props.integrator = "xpbd"
-    assert captured().contact is None
-    settings.contact = "always"
+    settings.contact, settings.integrator = "always", "xpbd"
     assert "XPBD does not support contact" in refusal()
 
 
@@ -169,25 +168,6 @@ def test_integrators_that_do_not_know_contact(scene, add_body, name, choice):
     message = refusal()
     assert "does not support contact between soft bodies" in message
     assert message.endswith("choose Automatic or Implicit Euler, or set Contact to Never.")
-    scene.supple.contact = "never"
-    assert captured().contact is None
-
-
-def test_two_integrators_that_do_not_know_contact_are_named(add_body):
-    for name, x in (("adaptive_midpoint", 0), ("xpbd", 3)):
-        add_body(location=(x, 0, 0)).supple.integrator = name
-    assert refusal().startswith(
-        "Adaptive Midpoint and XPBD do not support contact between soft bodies;"
-    )
-
-
-@pytest.mark.parametrize("second", ["implicit_euler", "midpoint"])
-def test_bodies_that_touch_share_an_integrator(scene, add_body, second):
-    add_body()
-    add_body("Other", location=(3, 0, 0)).supple.integrator = second
-    scene.supple.integrator = "bdf2"
-    assert refusal().startswith("Cube takes the integrator BDF2 and Other ")
-    assert "soft bodies that touch must share one: choose" in refusal()
     scene.supple.contact = "never"
     assert captured().contact is None
 

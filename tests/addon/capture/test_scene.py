@@ -13,7 +13,6 @@ import pytest
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.core import Fluid
-from supple.core.integrators.choice import NAMES
 from supple.core.job import Settings
 
 from ..conftest import set_linear
@@ -123,25 +122,11 @@ def test_a_scene_begins_with_the_choice_of_an_integrator(scene):
     assert scene.supple.integrator == "automatic"
 
 
-def test_a_body_has_the_integrator_of_the_scene_unless_it_has_its_own(scene, add_body):
-    first, second = add_body(), add_body()
-    scene.supple.contact = "never"
-    menu = first.supple.bl_rna.properties["integrator"]
-    assert [item.identifier for item in menu.enum_items] == ["scene", *NAMES]
-    scene.supple.integrator = "bdf2"
-    assert (captured().settings.integrator, captured().settings.body_integrators) == ("bdf2", ())
-    second.supple.integrator = "midpoint"
-    assert sorted(captured().settings.body_integrators) == ["bdf2", "midpoint"]
-    first.supple.integrator = "midpoint"
-    settings = captured().settings
-    assert (settings.integrator, settings.body_integrators) == ("midpoint", ())
-
-
-def test_the_tolerance_of_adaptive_steps_counts_where_a_body_takes_them(scene, add_body):
-    body = add_body()
+def test_the_tolerance_of_adaptive_steps_counts_where_they_are_taken(scene, add_body):
+    add_body()
     scene.supple.step_tolerance = 1e-6
     assert captured().settings.step_tolerance == Settings.step_tolerance
-    body.supple.integrator = "adaptive_midpoint"
+    scene.supple.integrator = "adaptive_midpoint"
     assert captured().settings.step_tolerance == pytest.approx(1e-6)
 
 

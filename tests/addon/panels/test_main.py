@@ -81,14 +81,6 @@ def test_another_integrator_is_another_run(scene, add_body, solver_here):
     assert shown == ["Implicit Euler", "Symplectic Euler"]
 
 
-def test_bodies_with_integrators_of_their_own_are_simulated_together(scene, add_body, solver_here):
-    first, second = add_body(), add_body()
-    scene.supple.contact = "never"
-    first.supple.integrator, second.supple.integrator = "runge_kutta4", "implicit_euler"
-    assert "Simulated" in actions.simulate(bpy.context)
-    assert set(steps(scene).split(", ")) >= {"Runge–Kutta 4", "Implicit Euler"}
-
-
 def test_frames_that_did_not_converge_are_a_warning(scene, add_body, solver_here):
     add_body()
     actions.simulate(bpy.context)

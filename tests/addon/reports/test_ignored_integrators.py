@@ -15,7 +15,7 @@ def test_an_integrator_without_viscosity_is_named_and_runs_without_it(scene, add
     body, scene.supple.self_contact = add_body(), False
     body.supple.viscosity, body.supple.stiffness_damping = 10.0, 0.01
     assert messages() == []
-    body.supple.integrator = "xpbd"
+    scene.supple.integrator = "xpbd"
     assert only().startswith("Cube: XPBD ignores Stiffness Damping and Viscosity")
     (captured,) = capture(bpy.context).scene.bodies
     assert (captured.viscosity, captured.stiffness_damping) == (0.0, 0.0)
@@ -27,7 +27,7 @@ def test_an_integrator_without_plasticity_is_named_and_runs_without_it(scene, ad
     body, scene.supple.self_contact = add_body(), False
     body.supple.use_plasticity = True
     assert messages() == []
-    body.supple.viscosity, body.supple.integrator = 0.0, "xpbd"
+    body.supple.viscosity, scene.supple.integrator = 0.0, "xpbd"
     assert only().startswith("Cube: XPBD ignores Plasticity. Switch it off")
     assert capture(bpy.context).scene.bodies[0].plasticity is None
 
@@ -37,8 +37,7 @@ def test_substeps_are_ignored_where_a_tolerance_says_how_long_all_steps_are(scen
     scene.supple.integrator, scene.supple.substeps = "adaptive_midpoint", 4
     scene.supple.self_contact = False
     assert only().startswith("Scene: Substeps is ignored, since the Tolerance says how long")
-    scene.supple.contact = "never"
-    add_body("Other", location=(3, 0, 0)).supple.integrator = "midpoint"
+    scene.supple.contact, scene.supple.integrator = "never", "midpoint"
     assert messages() == []
 
 

@@ -27,7 +27,6 @@ from supple.core.integrators import (
 )
 from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.materials import StableNeoHookean
-from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.potentials import Potential, PrescribedPotential
 from supple.core.system import System
 from supple.verification.meshes import block
@@ -155,21 +154,21 @@ def test_below_the_yield_stress_the_bits_are_those_of_an_elastic_body(integrator
 
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda value: type(value).__name__)
 def test_a_run_that_is_resumed_has_the_same_bits(integrator) -> None:
-    at_once = PartitionedSimulator(clay_that_falls(), [integrator], device="cpu")
+    at_once = Simulator(clay_that_falls(), integrator, device="cpu")
     *_, whole = at_once.run(6)
-    before = PartitionedSimulator(clay_that_falls(), [integrator], device="cpu")
+    before = Simulator(clay_that_falls(), integrator, device="cpu")
     for _ in before.run(3):
         pass
-    arrays = {name: values.copy() for name, values in before.to_arrays().items()}
-    assert arrays["0/plastic"][9].max() > 0.01
-    after = PartitionedSimulator(clay_that_falls(), [integrator], device="cpu")
+    arrays = {name: values.copy() for name, values in before.state.to_arrays().items()}
+    assert arrays["plastic"][9].max() > 0.01
+    after = Simulator(clay_that_falls(), integrator, device="cpu")
     after.restore(3, arrays)
     assert after.frame().report.energies == before.frame().report.energies
     *_, resumed = after.run(3)
     assert resumed.positions[0].equal(whole.positions[0])
     # What other bodies flow by is refused.
     with pytest.raises(JobError, match="plastic"):
-        after.restore(3, {**arrays, "0/plastic": arrays["0/plastic"][:, 1:]})
+        after.restore(3, {**arrays, "plastic": arrays["plastic"][:, 1:]})
 
 
 def clay_that_falls() -> Scene:

@@ -15,7 +15,6 @@ from supple.core.errors import InstabilityError
 from supple.core.integrators import BDF2, ImplicitEuler, Integrator
 from supple.core.integrators.unfolding import Unfolding
 from supple.core.materials import StableNeoHookean
-from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.system import System
 
 from ..pretended_cuda import CUDA, pretended_cuda
@@ -109,14 +108,14 @@ def test_what_cannot_be_unfolded_is_said_to_be_caught(make_block) -> None:
 def test_a_run_that_is_resumed_while_it_unfolds_gives_the_same_bits(make_block) -> None:
     scene = Scene([_crumpled(make_block, 5, 0.49)], gravity=WEIGHTLESS)
     whole, resumed = (
-        PartitionedSimulator(scene, [ImplicitEuler()]),
-        PartitionedSimulator(scene, [ImplicitEuler()]),
+        Simulator(scene, ImplicitEuler()),
+        Simulator(scene, ImplicitEuler()),
     )
     for frame in whole.run(MAX_FRAMES):
         if frame.report.unfolding:
             break
-    arrays = {name: values.copy() for name, values in whole.to_arrays().items()}
-    resumed.restore(whole.index, arrays)
+    arrays = {name: values.copy() for name, values in whole.state.to_arrays().items()}
+    resumed.restore(whole.state.frame, arrays)
     for one, other in zip(whole.run(12), resumed.run(12), strict=True):
         assert torch.equal(one.positions[0], other.positions[0])
         assert one.report.unfolding == other.report.unfolding

@@ -51,7 +51,6 @@ def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path
         device="cpu",
         dtype="float32",
         integrator="bdf2",
-        body_integrators=("midpoint", "adaptive_midpoint"),
         step_tolerance=1e-5,
     )
     Job.create(tmp_path / "job", _scene(make_block), settings)
@@ -196,21 +195,12 @@ def test_a_folder_that_cannot_be_made_is_named(make_block, tmp_path: Path) -> No
         ({"frame_count": 3, "device": "tpu"}, "auto, cpu or cuda"),
         ({"frame_count": 3, "dtype": "float16"}, "float32 or float64"),
         ({"frame_count": 3, "integrator": "Euler"}, "automatic, implicit_euler, .*not 'Euler'"),
-        ({"frame_count": 3, "body_integrators": ("bdf2", "rk")}, "automatic, .*not 'rk'"),
         ({"frame_count": 3, "step_tolerance": 0.0}, "adaptive steps must be above 0 m, not 0"),
     ],
 )
 def test_settings_out_of_range_are_refused(values: dict, message: str) -> None:
     with pytest.raises(SceneError, match=message):
         Settings(**values)
-
-
-@pytest.mark.parametrize("names", [("bdf2",), ("bdf2", "xpbd", "bdf2")])
-def test_a_job_wants_one_integrator_a_body(make_block, tmp_path: Path, names) -> None:
-    scene = Scene([SoftBody(make_block()), SoftBody(make_block())])
-    with pytest.raises(SceneError, match=f"body_integrators are {len(names)}, the bodies 2"):
-        Job.create(tmp_path / "job", scene, Settings(3, body_integrators=names))
-    assert not list(tmp_path.iterdir())
 
 
 class _Slime(StableNeoHookean):

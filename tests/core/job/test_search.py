@@ -37,7 +37,7 @@ def test_where_surfaces_stop_explicit_steps_implicit_ones_are_taken_and_it_is_sa
     Job.create(tmp_path, scene, Settings(2, integrator="symplectic_euler", device="cpu"))
     job = Job(tmp_path)
     job.write_tet_scene(*prepare(job.scene))
-    search = Search.of(job, 0)
+    search = Search.of(job)
     velocity = torch.tensor([10.0, 0.0, 0.0], dtype=torch.float64, requires_grad=True)
     taped = with_body(search.scene, 0, velocity=velocity)
     *_, last = search.find(partial(simulate, taped, frames=2))
@@ -56,5 +56,5 @@ def test_so_they_are_where_explicit_ones_diverge_however_short(tmp_path: Path, c
             raise DivergedStepError("Bar: 1344 substeps a frame are too few.")
         return "found"
 
-    assert Search.of(job, 0).find(tool) == "found" and isinstance(taken[1], BDF2)
+    assert Search.of(job).find(tool) == "found" and isinstance(taken[1], BDF2)
     assert "BDF2 instead: Bar: 1344 substeps" in capsys.readouterr().out

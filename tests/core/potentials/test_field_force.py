@@ -22,7 +22,6 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.materials import StableNeoHookean
-from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.system import System
 from supple.verification.meshes import block
 
@@ -199,15 +198,6 @@ def test_bodies_feel_fields_by_their_weights(integrator) -> None:
     assert whole == pytest.approx(8.0 * 3 * FRAME, rel=1e-4)
     assert quarter == pytest.approx(0.25 * whole, rel=1e-4)
     assert none == pytest.approx(0.0, abs=1e-9)
-
-
-def test_bodies_simulated_apart_all_feel_fields() -> None:
-    scene = Scene([body(), body(middle=(1, 0, 0))], gravity=NOWHERE, forces=[Wind((1, 0, 0), 2.0)])
-    apart = PartitionedSimulator(scene, [RungeKutta4(), Midpoint()], device="cpu")
-    *_, last = apart.run(6)
-    expected = 1.0 - math.exp(-2.0 * 6 * FRAME)
-    for speed in last.velocities:
-        assert float(speed[:, 0].mean()) == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_moving_field_pulls_to_where_it_is() -> None:

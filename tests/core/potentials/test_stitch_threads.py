@@ -11,7 +11,6 @@ import torch
 
 from supple.core import Channel, Contact, Release, Scene, SceneError, Simulator, SoftBody, Stitches
 from supple.core.integrators.choice import integrator_named
-from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.potentials.stitch_threads import StitchThreads
 from supple.core.scene.contact_distances import contact_distances
 from supple.core.system import System
@@ -137,9 +136,6 @@ def test_explicit_steps_refuse_stitches_and_automatic_goes_without(halves) -> No
             Simulator(scene, integrator_named(name))
     simulator = Simulator(scene, integrator_named("automatic"))
     assert simulator.stepper.label == "Implicit Euler"
-    names = ["implicit_euler", "bdf2"]
-    with pytest.raises(SceneError, match="without contact, attachments and stitches"):
-        PartitionedSimulator(scene, [integrator_named(name) for name in names])
 
 
 @pytest.mark.parametrize(

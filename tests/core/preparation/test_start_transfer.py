@@ -144,9 +144,7 @@ def test_values_for_other_vertices_are_refused() -> None:
 def _job(folder: Path, frames: int, body: SoftBody, **options) -> Job:
     other = SoftBody(block((1, 1, 1), origin=(3.0, 0.0, 0.0)), SOFT)
     scene = Scene([other, body], gravity=(0.0, 0.0, -5.0), **options)
-    settings = Settings(
-        frames, 0.02, 60, device="cpu", body_integrators=("runge_kutta4", "symplectic_euler")
-    )
+    settings = Settings(frames, 0.02, 60, device="cpu", integrator="symplectic_euler")
     job = Job.create(folder, scene, settings)
     work(folder)
     return job

@@ -8,9 +8,7 @@ import pytest
 import torch
 
 from supple.core import Ground, Plasticity, Scene, SceneError, Simulator, SoftBody
-from supple.core.integrators import ImplicitEuler, SymplecticEuler
 from supple.core.materials import NeoHookean, StVenantKirchhoff
-from supple.core.partitioned_simulator import PartitionedSimulator
 from supple.core.results import RESULTS
 from supple.core.results.fields import fields_of
 from supple.core.results.stretch import largest_eigenvalue
@@ -45,12 +43,6 @@ def check_three(fields) -> None:
 
 def test_every_body_has_its_own_values_whatever_its_material() -> None:
     check_three(Simulator(three_bodies(), results=("stretch", "speed")).frame().fields)
-
-
-def test_bodies_that_are_simulated_apart_have_them_in_the_order_of_the_scene() -> None:
-    kinds = [ImplicitEuler(), SymplecticEuler(), ImplicitEuler()]
-    simulator = PartitionedSimulator(three_bodies(), kinds, results=("speed", "stretch"))
-    check_three(simulator.frame().fields)
 
 
 def test_the_stretch_is_the_largest_singular_value() -> None:
