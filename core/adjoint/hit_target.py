@@ -1,57 +1,72 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The throw with which a body reaches a point."""
+"""The throw with which a body reaches a point.
+
+A throw is three numbers, six with its spin. Differences of as many simulations show how they act,
+with any integrator and through whatever the body meets.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
 
-from ..errors import SceneError
+from ..errors import InstabilityError, SceneError
 from ..integrators import Integrator
 from ..preparation.prepared import prepare
 from ..scene import checks
+from ..scene.channel import Channel
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions
+from ..scene.start_shape import start_positions, tet_mesh_of
+from ..simulator import Simulator
 from .observer import Observer
 from .refusals import chosen_body
-from .simulations import simulate
 from .trust_region import FloatArray, trust_region
 
-# Of the way that it has to go: this near is a hit; and of a hit, where the search ends.
-HIT_RATIO, ENOUGH_RATIO = 0.01, 0.1
+# Distance that counts as a hit, relative to the distance to the target.
+HIT_RATIO = 0.01
 MAX_RUNS = 30
-# Of the speed: by so much the first step may change it.
+# Runs that are left for a straight throw.
+STRAIGHT_RUNS = 8
+# Largest change by the first step, relative to the speed.
 FIRST_RATIO = 0.5
-# In m/s: about what leaves the earth. Faster throws are mistakes, of units or of a decimal point.
+# Difference of the throws that make a Jacobian, relative to the speed.
+DIFFERENCE_RATIO = 0.05
+# About the speed that leaves the earth. Faster throws are mistakes, of units or of a decimal point.
 MAX_SPEED_M_PER_S = 1e4
+
+#: From a scene with another throw to the (N, 3) tet vertices of the body at the frame.
+Flight = Callable[[Scene], FloatArray]
 
 
 @dataclass(frozen=True)
 class Throw:
     """
     Args:
-        scene: with the velocity, and the spin where it was wanted, of the body.
+        scene: with this throw.
         velocity: in m/s.
         angular_velocity: in rad/s.
         distance: from the target at the frame, in metres.
-        hits: whether that is within a hundredth of the way.
+        hits: whether that is within a hundredth of the distance to the target at the start, or of
+            the radius of the body where it is larger.
         runs: simulations that it took.
+        set_distance: from the target, in metres, of the best throw like the one that was set, where
+            a straight one comes nearer.
     """
 
     scene: Scene
-    velocity: tuple[float, ...]
-    angular_velocity: tuple[float, ...]
+    velocity: tuple[float, float, float]
+    angular_velocity: tuple[float, float, float]
     distance: float
     hits: bool
     runs: int
+    set_distance: float | None = None
 
 
 def hit_target(
@@ -68,100 +83,167 @@ def hit_target(
     observe: Observer | None = None,
     **options: Any,
 ) -> Throw:
-    """Finds the velocity at the start, and the spin if wanted, with which a body reaches a point at
+    """Find the velocity at the start, and on request the spin, with which a body reaches a point at
     a frame, bounces on the way included.
 
-    Where the target cannot be reached, the throw is the best that was found, and ``hits`` is false.
+    The search begins with the throw that the body has. Where no throw like it hits, and where it
+    has none, it begins with a straight one. Where the target cannot be reached, the throw is the
+    best that was found, and ``hits`` is false.
 
     Args:
-        scene: where the throw that it has begins the search.
+        scene: is simulated.
         target: (3,) in metres.
         frame: when it is to be there, 1 or later.
         body: index of it.
         vertices: whose mean is to be there, of its tets; None is its centre of mass.
         weights: (N,) of all of its tet vertices in that mean, instead.
         with_spin: whether the angular velocity may change, too.
-        integrator, options: as for ``simulate``.
+        integrator, options: as for ``Simulator``.
+        max_runs: simulations at most.
         observe: hears of the distance from the target after each simulation.
 
     Raises:
         SceneError: when the target is not finite or too far to be reached, where the body is does
-            not depend on its throw, or the scene has no gradients.
-        InstabilityError: when the throw that it has cannot be simulated, or has no gradient.
+            not depend on its throw, or the scene cannot be simulated.
+        InstabilityError: when no throw that the search begins with can be simulated.
     """
     prepared, there = prepare(scene)[0], _checked(target, frame)
     thrown = chosen_body(prepared, body)
+
+    def fly(changed: Scene) -> FloatArray:
+        simulator = Simulator(changed, integrator, is_prepared=True, **options)
+        *_, last = simulator.run(frame)
+        positions: FloatArray = last.positions[body].double().cpu().numpy()
+        return positions
+
+    seconds = frame * float(options.get("frame_time", 1.0 / 24.0))
     mean = _weights(thrown, vertices, weights)
-    way = float(np.linalg.norm(there - mean @ start_positions(thrown)))
-
-    def place(parameters: Tensor) -> Tensor:
-        scene = _thrown(prepared, body, parameters)
-        last = simulate(scene, integrator, frames=frame, **options)[-1]
-        reached = last.positions[body].double()
-        return torch.as_tensor(mean) @ reached
-
-    def heard(distance: float, runs: int) -> None:
-        if observe is not None:
-            observe(distance, runs / max_runs)
-
-    speed = way / (frame * options.get("frame_time", 1.0 / 24.0))
-    refuse_far(thrown, way, speed, frame)
-    throws = _Throws(place, there, heard, not_by_throw(thrown, frame))
-    start = np.array([*thrown.velocity, *(thrown.angular_velocity if with_spin else ())])
-    radius = FIRST_RATIO * max(float(np.linalg.norm(start)), speed)
-    near = ENOUGH_RATIO * HIT_RATIO * way
-    parameters, missed = trust_region(throws, start, radius, near, max_runs)
-    distance = float(np.linalg.norm(missed))
-    best = _thrown(prepared, body, torch.as_tensor(parameters))
-    flying, hits = best.bodies[body], distance <= HIT_RATIO * way
-    return Throw(best, flying.velocity, flying.angular_velocity, distance, hits, throws.runs)
+    throws = Throws(prepared, body, fly, there, mean, frame, seconds, with_spin, max_runs, observe)
+    return find_throw(throws)
 
 
-class _Throws:
-    """By what throws miss a place, with gradients.
+def find_throw(throws: Throws) -> Throw:
+    """The throw with which a body comes nearest to its target.
+
+    Raises:
+        SceneError, InstabilityError: as ``hit_target`` does.
+    """
+    _refuse_far(throws)
+    body, max_runs = throws.body, throws.max_runs
+    gravity = Channel.of(throws.scene.gravity, "Gravity", 3).at(0)
+    given = throws.parameters(np.asarray(body.velocity))
+    straight = throws.parameters(
+        throws.displacement / throws.seconds - 0.5 * throws.seconds * gravity
+    )
+    speed = max(float(np.linalg.norm(each)) for each in (given, straight, throws.slowest))
+    throws.difference, near = DIFFERENCE_RATIO * speed, throws.near
+    free_flight = throws.seconds * np.eye(3, len(straight))
+    starts: list[tuple[FloatArray, int, FloatArray | None]] = [(straight, max_runs, free_flight)]
+    if any(body.velocity):
+        starts = [(given, max_runs - STRAIGHT_RUNS, None), *starts]
+    reached, failure = [], None
+    for start, runs, slope in starts:
+        try:
+            throw, away = trust_region(throws, start, FIRST_RATIO * speed, near, runs, slope)
+        except InstabilityError as error:
+            failure = error
+            continue
+        reached.append((float(np.linalg.norm(away)), throw))
+        if reached[-1][0] <= near:
+            break
+    if not reached and failure is not None:
+        raise failure
+    distance, throw = min(reached, key=lambda each: each[0])
+    is_other = len(reached) > 1 and distance < reached[0][0]
+    scene = throws.thrown(throw)
+    best = scene.bodies[throws.index]
+    return Throw(
+        scene,
+        best.velocity,
+        best.angular_velocity,
+        distance,
+        distance <= near,
+        throws.runs,
+        reached[0][0] if is_other else None,
+    )
+
+
+class Throws:
+    """Throws of a body: velocities in m/s and, with spin, angular velocities times its radius.
 
     Args:
-        place: by the velocity, and the spin where it is wanted, on autograd's tape.
+        scene: holds the body.
+        index: of the body.
+        fly: simulates it.
         target: (3,) in metres.
-        heard: of the distance after each simulation, and their number.
-        if_flat: what the error says where the place does not depend on the throw.
+        mean: (N,) weights of its tet vertices in the point that is to be there; they sum to one.
+        frame, seconds: when.
+        observe: hears of the distance from the target after each throw.
     """
-
-    jacobian_runs = 1
 
     def __init__(
         self,
-        place: Callable[[Tensor], Tensor],
+        scene: Scene,
+        index: int,
+        fly: Flight,
         target: FloatArray,
-        heard: Callable[[float, int], object],
-        if_flat: str,
+        mean: FloatArray,
+        frame: int,
+        seconds: float,
+        with_spin: bool,
+        max_runs: int,
+        observe: Observer | None,
     ) -> None:
-        self._place, self._target, self._heard = place, target, heard
-        self._if_flat, self.runs = if_flat, 0
-        #: The latest throw, and where it led.
-        self._latest: tuple[Tensor, Tensor] | None = None
+        self.scene, self.index, self.body = scene, index, (body := scene.bodies[index])
+        self._fly, self._target, self._mean = fly, target, mean
+        self.frame, self.seconds, self.max_runs = frame, seconds, max_runs
+        self._with_spin, self._observe = with_spin, observe
+        #: The way to the target in metres.
+        self.displacement = target - mean @ start_positions(body)
+        self._radius = 0.5 * tet_mesh_of(body).diagonal
+        #: How near is a hit, in metres.
+        self.near = HIT_RATIO * max(float(np.linalg.norm(self.displacement)), self._radius)
+        #: The speed with which it would go as far as its radius.
+        self.slowest = self._radius / seconds
+        #: Difference of the throws that make a Jacobian.
+        self.difference = self.slowest
+        self.runs, self.jacobian_runs = 0, 6 if with_spin else 3
 
     def missed(self, parameters: FloatArray) -> FloatArray:
         self.runs += 1
-        self._latest = None
-        own = torch.tensor(parameters, requires_grad=True)
-        found = self._place(own)
-        self._latest = own, found
-        away: FloatArray = found.detach().numpy() - self._target
-        self._heard(float(np.linalg.norm(away)), self.runs)
+        away: FloatArray = self._mean @ self._fly(self.thrown(parameters)) - self._target
+        if self._observe is not None:
+            self._observe(float(np.linalg.norm(away)), self.runs / self.max_runs)
         return away
 
     def jacobian(self, parameters: FloatArray, missed: FloatArray, radius: float) -> FloatArray:
-        """By a backward pass for each coordinate."""
-        if self._latest is None or not np.array_equal(self._latest[0].detach(), parameters):
-            self.missed(parameters)
-        assert self._latest is not None
-        own, found = self._latest
-        rows = [torch.autograd.grad(part, own, retain_graph=True)[0] for part in found]
-        slope: FloatArray = torch.stack(rows).numpy()
+        step = min(radius, self.difference)
+        slope = np.zeros((len(missed), len(parameters)))
+        for column, way in zip(slope.T, np.eye(len(parameters)), strict=True):
+            # A throw that fails tells nothing.
+            with suppress(InstabilityError):
+                column[:] = (self.missed(parameters + step * way) - missed) / step
         if not slope.any():
-            raise SceneError(self._if_flat)
+            raise SceneError(
+                f"{self.body.name}: where it is at frame {self.frame} does not depend on how it is "
+                "thrown. Let go what is pinned, or let vertices reach the target that are not."
+            )
         return slope
+
+    def parameters(self, velocity: FloatArray) -> FloatArray:
+        """Those of a throw with the spin that is set."""
+        spin = self._radius * np.asarray(self.body.angular_velocity)
+        return np.concatenate([velocity, spin]) if self._with_spin else velocity
+
+    def thrown(self, parameters: FloatArray) -> Scene:
+        """The scene with another throw."""
+        changes: dict[str, Any] = {"velocity": tuple(parameters[:3].tolist())}
+        if self._with_spin:
+            changes["angular_velocity"] = tuple((parameters[3:] / self._radius).tolist())
+        scene = copy(self.scene)
+        scene.bodies = [*scene.bodies]
+        scene.bodies[self.index] = replace(self.body, **changes)
+        return scene
 
 
 def _checked(target: ArrayLike, frame: int) -> NDArray[np.float64]:
@@ -173,48 +255,28 @@ def _checked(target: ArrayLike, frame: int) -> NDArray[np.float64]:
     return wanted
 
 
-def refuse_far(body: SoftBody, way: float, speed: float, frame: int) -> None:
-    """
-    Args:
-        way: to the target in metres.
-        speed: in m/s with which it is gone until the frame.
-
-    Raises:
-        SceneError: where no sensible throw is as fast.
-    """
+def _refuse_far(throws: Throws) -> None:
+    way = float(np.linalg.norm(throws.displacement))
+    speed = way / throws.seconds
     if not speed <= MAX_SPEED_M_PER_S:
         raise SceneError(
-            f"{body.name}: the target is {way:.3g} m away, so that it would have to be thrown with "
-            f"{speed:.3g} m/s to be there at frame {frame}; {MAX_SPEED_M_PER_S:g} m/s is the most. "
-            "Move the target nearer, look at the unit scale, or choose a later frame."
+            f"{throws.body.name}: the target is {way:.3g} m away, so that it would have to be "
+            f"thrown with {speed:.3g} m/s to be there at frame {throws.frame}; "
+            f"{MAX_SPEED_M_PER_S:g} m/s is the most. Move the target nearer, look at the unit "
+            "scale, or choose a later frame."
         )
 
 
-def not_by_throw(body: SoftBody, frame: int) -> str:
-    """What the error says where no throw changes the place."""
-    return (
-        f"{body.name}: where it is at frame {frame} does not depend on how it is thrown. Let go "
-        "what is pinned, or let vertices reach the target that are not."
-    )
-
-
-def _thrown(scene: Scene, body: int, parameters: Tensor) -> Scene:
-    changes: dict[str, Any] = {"velocity": parameters[:3]}
-    if len(parameters) > 3:
-        changes["angular_velocity"] = parameters[3:]
-    own = copy(scene)
-    own.bodies = list(scene.bodies)
-    own.bodies[body] = replace(scene.bodies[body], **changes)
-    return own
-
-
-def _weights(body: Any, vertices: ArrayLike | None, given: ArrayLike | None) -> NDArray[np.float64]:
+def _weights(
+    body: SoftBody, vertices: ArrayLike | None, given: ArrayLike | None
+) -> NDArray[np.float64]:
     """(N,) that sum to one."""
-    count = len(body.mesh.vertices)
+    mesh = tet_mesh_of(body)
+    count = len(mesh.vertices)
     if given is not None:
         weights = np.asarray(given, dtype=np.float64)
     elif vertices is None:
-        weights = body.mesh.lumped_mass(body.density)
+        weights = mesh.lumped_mass(body.density)
     else:
         what = f"{body.name}: a vertex that is to hit the target"
         weights = np.bincount(checks.indices(vertices, count, what), minlength=count).astype(float)

@@ -31,6 +31,7 @@ from .run import simulator_of
 SUBSTEPS = 2
 
 Found = TypeVar("Found")
+FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,8 @@ def test_a_throw_hits_its_target_after_a_bounce() -> None:
 
 def test_a_spin_may_be_what_brings_a_corner_there() -> None:
     """In free space, where the mass of the cube goes straight."""
-    scene = Scene([SoftBody(CUBE, StableNeoHookean(1e6))], gravity=(0, 0, 0))
+    begun = SoftBody(CUBE, StableNeoHookean(1e6), velocity=(0.1, 0.0, 0.0))
+    scene = Scene([begun], gravity=(0, 0, 0))
     target = CUBE.vertices[7] + np.array([0.02, -0.03, 0.01])
     throw = hit_target(scene, target, 2, vertices=[7], with_spin=True)
     assert throw.hits and any(throw.angular_velocity)
