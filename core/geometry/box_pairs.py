@@ -64,33 +64,18 @@ def pairs_among(boxes: Boxes) -> Pairs:
     if len(boxes.low) == 0:
         return
     classes = boxes.size_classes(_largest(boxes))
-    for small, large in _pairs(boxes, classes, boxes, classes, alike=True):
+    for small, large in _pairs(boxes, classes):
         once = (classes[small] < classes[large]) | (small < large)
         first, second = small[once], large[once]
         yield np.minimum(first, second), np.maximum(first, second)
 
 
-def pairs_between(boxes: Boxes, others: Boxes) -> Pairs:
-    """The same of each box with others."""
-    if len(boxes.low) == 0 or len(others.low) == 0:
-        return
-    largest = max(_largest(boxes), _largest(others))
-    own, theirs = boxes.size_classes(largest), others.size_classes(largest)
-    yield from _pairs(boxes, own, others, theirs, alike=True)
-    for other, box in _pairs(others, theirs, boxes, own, alike=False):
-        yield box, other
-
-
-def _pairs(
-    small: Boxes, small_classes: IndexArray, large: Boxes, large_classes: IndexArray, alike: bool
-) -> Pairs:
-    """Of each box with those of higher classes, and of its own where ``alike``."""
-    for number in np.unique(large_classes):
-        members = np.flatnonzero(large_classes == number)
-        asked = np.flatnonzero(small_classes < number + int(alike))
-        if len(asked) == 0:
-            continue
-        theirs, asking = large.of(members), small.of(asked)
+def _pairs(boxes: Boxes, classes: IndexArray) -> Pairs:
+    """Of each box with those of higher classes and of its own."""
+    for number in np.unique(classes):
+        members = np.flatnonzero(classes == number)
+        asked = np.flatnonzero(classes <= number)
+        theirs, asking = boxes.of(members), boxes.of(asked)
         half = 0.5 * (theirs.high - theirs.low).max()
         # Centres are rounded.
         reach = half + 1e-12 * (half + np.abs(theirs.high).max() + np.abs(theirs.low).max())

@@ -46,6 +46,7 @@ def prepare_for(scene: Scene) -> None:
         _prepare(tiny_scenes.rest_shape)
     # What is for frames in which something touches, others compile during those before.
     if scene.contact is not None:
+        _prepare(tiny_scenes.overlap)
         _prepare(tiny_scenes.clearance)
 
 

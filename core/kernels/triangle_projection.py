@@ -16,11 +16,11 @@ def project(points: Any, corners: Any, weights: Any, squared: Any) -> None:
     for k in range(len(points)):
         p, a = vector_at(points, k), vector_at(corners[k], 0)
         b, c = vector_at(corners[k], 1), vector_at(corners[k], 2)
-        weights[k, 0], weights[k, 1], weights[k, 2], squared[k] = _closest(p, a, b, c)
+        weights[k, 0], weights[k, 1], weights[k, 2], squared[k] = closest(p, a, b, c)
 
 
 @compiled()
-def _closest(p: Any, a: Any, b: Any, c: Any) -> Any:
+def closest(p: Any, a: Any, b: Any, c: Any) -> Any:
     """What the corners of the triangle abc count in its point closest to p, and how far that is,
     squared."""
     ab, ac, ap = minus(b, a), minus(c, a), minus(p, a)

@@ -16,7 +16,7 @@ from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from .initial_configuration import InitialBody, InitialConfiguration
 from .intersection_report import IntersectingObject, IntersectionReport
-from .intersections import Intersections, find_intersections
+from .intersections import Intersections, Surfaces, find_intersections
 from .minimum_translation import minimum_translations
 from .overlap_contraction import contract_overlap
 
@@ -173,19 +173,16 @@ def _unresolved(
 def _intersecting_objects(
     configuration: InitialConfiguration, found: Intersections
 ) -> list[IntersectingObject]:
-    intersecting_objects = []
+    intersecting_objects, surfaces = [], configuration.surfaces()
     for index in np.unique(found.objects):
         triangles = np.unique(found.triangles[found.objects == index])
-        points = _centres(configuration, triangles)
+        points = _centres(surfaces, triangles)
         faces = triangles - configuration.triangle_offsets[index]
         intersecting_objects.append(IntersectingObject(configuration.names[index], faces, points))
     return intersecting_objects
 
 
-def _centres(
-    configuration: InitialConfiguration, triangles: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    surfaces = configuration.surfaces()
+def _centres(surfaces: Surfaces, triangles: NDArray[np.int64]) -> NDArray[np.float64]:
     centres: NDArray[np.float64] = surfaces.vertices[surfaces.triangles[triangles]].mean(axis=1)
     return centres
 
@@ -196,7 +193,7 @@ def _message(
     pairs = list(found.by_objects())
     (first, second), triangles = pairs[0]
     faces = np.unique(triangles)
-    x, y, z = _centres(configuration, faces).mean(axis=0)
+    x, y, z = _centres(configuration.surfaces(), faces).mean(axis=0)
     other = "itself" if first == second else configuration.names[second]
     count = "1 face" if len(faces) == 1 else f"{len(faces)} faces"
     more = "" if len(pairs) == 1 else f", and {len(pairs) - 1} more such pairs"

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.box_pairs import Boxes, pairs_among, pairs_between
+from ..geometry.box_pairs import Boxes
 from ..geometry.groups import grouped
-from ..geometry.triangle_pairs import triangle_distance
+from ..kernels.triangle_pairs import write_near
+from .surface_trees import SurfaceTrees
 
 #: Triangles closer than this ratio of the size of everything count as touching.
 TOUCHING_RATIO = 1e-12
@@ -112,22 +113,47 @@ def find_intersections(surfaces: Surfaces) -> Intersections:
 def find_close(surfaces: Surfaces, distance: float) -> Intersections:
     """The pairs of triangles that are no farther apart than ``distance``, in metres."""
     search_radius = max(distance, TOUCHING_RATIO * surfaces.size)
-    pairs = _candidates(surfaces, search_radius)
-    triangles, objects = surfaces.triangles, surfaces.triangle_objects
-    if surfaces.through_own is not None:
-        is_own = objects[pairs[:, 0]] == objects[pairs[:, 1]]
-        pairs = pairs[~(is_own & surfaces.through_own[pairs].any(axis=1))]
-    shared = triangles[pairs[:, 0]][:, :, None] == triangles[pairs[:, 1]][:, None, :]
-    pairs = pairs[~shared.any(axis=(1, 2))]
-    corners = surfaces.vertices[triangles]
-    distances = triangle_distance(corners[pairs[:, 0]], corners[pairs[:, 1]], search_radius)
-    found = np.isfinite(distances)
-    pairs, distances = pairs[found], distances[found]
+    objects, allowed = surfaces.triangle_objects, surfaces.can_collide()
+    corners = surfaces.vertices[surfaces.triangles]
+    boxes = Boxes.around(corners, 0.5 * search_radius)
+    bounds = boxes.of_groups(objects, len(allowed))
+    near = np.flatnonzero(near_others(boxes, objects, bounds, allowed))
+    pairs, distances = np.empty((0, 2), dtype=np.int64), np.empty(0)
+    if len(near) > 0:
+        pairs, distances = _close_among(surfaces, near, allowed, search_radius)
     distances[distances <= TOUCHING_RATIO * surfaces.size] = 0.0
     swapped = objects[pairs[:, 0]] > objects[pairs[:, 1]]
     pairs[swapped] = pairs[swapped, ::-1]
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
     return Intersections(pairs[order], objects[pairs[order]], distances[order])
+
+
+def _close_among(
+    surfaces: Surfaces,
+    near: NDArray[np.intp],
+    allowed: NDArray[np.bool_],
+    search_radius: float,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """(K, 2) pairs of some of the triangles, the lower one first, and (K,) their distances."""
+    triangles, objects = surfaces.triangles[near], surfaces.triangle_objects[near]
+    trees = SurfaceTrees.of(surfaces.vertices[triangles], objects, 0.5 * search_radius)
+    leaves = trees.leaves(allowed)
+    through = np.zeros(len(near), dtype=bool)
+    if surfaces.through_own is not None:
+        through = surfaces.through_own[near]
+    faces = (
+        *(trees.corners, np.ascontiguousarray(triangles[trees.order])),
+        *(np.ascontiguousarray(objects[trees.order]), through[trees.order]),
+    )
+    unshared, room = np.zeros((3, 3), dtype=bool), 4 * len(near)
+    while True:
+        found, distances = np.empty((room, 2), dtype=np.int64), np.empty(room)
+        count = write_near(leaves, trees.ranges, *faces, search_radius, unshared, found, distances)
+        if count <= room:
+            break
+        room = count
+    pairs = np.sort(near[trees.order[found[:count]]], axis=1).astype(np.int64)
+    return pairs, distances[:count]
 
 
 def near_others(
@@ -151,22 +177,3 @@ def near_others(
         overlap &= boxes.high[own] >= bounds.low[second]
         near[own] |= overlap.all(axis=1)
     return near
-
-
-def _candidates(surfaces: Surfaces, search_radius: float) -> NDArray[np.intp]:
-    """(K, 2) triangles of objects that are compared whose boxes come within ``search_radius``, the
-    lower index first."""
-    boxes = Boxes.around(surfaces.vertices[surfaces.triangles], 0.5 * search_radius)
-    allowed, objects = surfaces.can_collide(), surfaces.triangle_objects
-    # Large colliders, which may cross themselves and each other, are not looked through for that.
-    alone = ~np.diagonal(allowed)
-    is_idle = (alone & ~allowed[:, alone].any(axis=1))[objects]
-    near = near_others(boxes, objects, boxes.of_groups(objects, len(allowed)), allowed)
-    idle, others = np.flatnonzero(is_idle & near), np.flatnonzero(~is_idle & near)
-    found = [np.empty((0, 2), dtype=np.intp)]
-    for first, second in pairs_among(boxes.of(others)):
-        found.append(np.stack([others[first], others[second]], axis=1))
-    for first, second in pairs_between(boxes.of(others), boxes.of(idle)):
-        found.append(np.sort(np.stack([others[first], idle[second]], axis=1), axis=1))
-    pairs = np.concatenate(found)
-    return pairs[allowed[objects[pairs[:, 0]], objects[pairs[:, 1]]]]

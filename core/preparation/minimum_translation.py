@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.winding_number import solid_angle_fraction
+from ..kernels.surface_overlap import STACK_SIZE, Objects, first_in_the_way
 from .initial_configuration import InitialConfiguration
-from .intersections import Intersections, Surfaces, find_close
+from .intersections import TOUCHING_RATIO, Intersections, Surfaces
+from .surface_trees import SurfaceTrees
 
 Points = NDArray[np.float64]
-IsFree = Callable[[Points], bool]
+IsClear = Callable[[Points], bool]
 
 # Bisections of the interval in which the shortest translation lies.
 _BISECTIONS = 6
@@ -37,53 +38,56 @@ def minimum_translations(
     Returns:
         (B, 3) in metres, 0 for a body that stays; None where that cures nothing, or not all of it.
     """
-    offsets = np.zeros((len(configuration.bodies), 3))
     pairs = [pair for pair, _ in found.by_objects() if pair[0] != pair[1]]
     if any(
         first in configuration.fixed and second in configuration.fixed for first, second in pairs
     ):
         return None
     surfaces = configuration.surfaces()
-    placed = {index: _Part.of(configuration, index) for index in sorted(configuration.fixed)}
-    parts = {
-        body: _Part.of(configuration, body)
-        for body in range(len(configuration.bodies))
-        if body not in configuration.fixed
-    }
-    for body in _order(pairs, configuration.fixed, parts):
-        part = parts[body]
+    placement = _Placement(surfaces, len(configuration.bodies))
+    ground = configuration.scene.ground
+    placed = sorted(configuration.fixed)
+    for body in _order(pairs, configuration, placement.lowest):
         others = [
-            other
-            for index, other in placed.items()
+            index
+            for index in placed
             if (min(index, body), max(index, body)) not in configuration.excluded
         ]
-        if not all(_are_apart(part, other, 0.0) for other in others):
+        if not placement.is_free(body, others, np.zeros(3), 0.0):
             directions = np.concatenate([_AXES, _across(surfaces, found, body)])
-            offset = _minimum_translation(
-                part,
-                others,
-                directions,
-                min_distance,
-                _floor(configuration, part),
-                2.0 * surfaces.size,
-            )
+            lowest = float(placement.lowest[body])
+            # No body goes deeper than the ground, or than it is.
+            floor = -np.inf if ground is None else min(ground.height, lowest)
+
+            def is_clear(
+                offset: Points, body: int = body, others: list[int] = others, floor: float = floor
+            ) -> bool:
+                return bool(placement.lowest[body] + offset[2] >= floor) and placement.is_free(
+                    body, others, offset, min_distance
+                )
+
+            offset = _minimum_translation(is_clear, directions, min_distance, 2.0 * surfaces.size)
             if offset is None:
                 return None
-            offsets[body], part = offset, part.moved(offset)
-        placed[body] = part
+            placement.offsets[body] = offset
+        placed.append(body)
+    offsets = placement.offsets[: len(configuration.bodies)]
     return offsets if offsets.any() else None
 
 
 def _order(
-    pairs: Sequence[tuple[int, int]], fixed: Collection[int], parts: Mapping[int, _Part]
+    pairs: Sequence[tuple[int, int]],
+    configuration: InitialConfiguration,
+    lowest: NDArray[np.float64],
 ) -> list[int]:
     """The bodies that can move, each after one that it intersects, where there is such a one; what
     bears others before these."""
     order: list[int] = []
-    left = sorted(parts, key=lambda body: float(parts[body].low[2]))
+    movable = set(range(len(configuration.bodies))) - configuration.fixed
+    left = sorted(movable, key=lambda body: float(lowest[body]))
     involved = {index for pair in pairs for index in pair}
     while left:
-        done = {*fixed, *order}
+        done = {*configuration.fixed, *order}
         beside = {index for pair in pairs if done & {*pair} for index in pair}
         following = [body for body in left if body in beside]
         following = following or [body for body in left if body in involved][:1] or left
@@ -92,98 +96,74 @@ def _order(
     return order
 
 
-def _floor(configuration: InitialConfiguration, part: _Part) -> float:
-    """How deep the body may go, in metres."""
-    ground = configuration.scene.ground
-    return -np.inf if ground is None else min(ground.height, float(part.low[2]))
+class _Placement:
+    """Where objects are placed.
 
+    Args:
+        surfaces: of all objects, where they start.
+        body_count: the first objects are so many soft bodies, which must not surround each other.
+    """
 
-class _Part:
-    """The surface of one object."""
+    def __init__(self, surfaces: Surfaces, body_count: int) -> None:
+        count = int(surfaces.objects.max(initial=-1)) + 1
+        #: (O, 3) translations in metres.
+        self.offsets = np.zeros((count, 3))
+        #: (O,) height of the lowest point of each object, where it starts.
+        self.lowest = np.full(count, np.inf)
+        np.minimum.at(self.lowest, surfaces.objects, surfaces.vertices[:, 2])
+        self._rounding = TOUCHING_RATIO * surfaces.size
+        corners = surfaces.vertices[surfaces.triangles]
+        trees = SurfaceTrees.of(corners, surfaces.triangle_objects)
+        roots = np.full(count, -1, dtype=np.int32)
+        roots[trees.groups] = trees.roots
+        are_solid, none = np.arange(count) < body_count, np.zeros((3, 3), dtype=bool)
+        self._objects = Objects(
+            trees.corners, roots, trees.ends, trees.ranges, trees.boxes, are_solid, none
+        )
+        self._stack = np.empty((STACK_SIZE, 2), dtype=np.int32)
 
-    def __init__(self, points: Points, triangles: NDArray[np.int32], is_solid: bool) -> None:
-        self.points, self.triangles, self.is_solid = points, triangles, is_solid
-        corners = points[triangles]
-        self.lows, self.highs = corners.min(axis=1), corners.max(axis=1)
-        self.low, self.high = self.lows.min(axis=0), self.highs.max(axis=0)
+    def is_free(self, body: int, others: list[int], offset: Points, min_distance: float) -> bool:
+        """Whether a body, translated by (3,) metres, keeps a distance to others.
 
-    @staticmethod
-    def of(configuration: InitialConfiguration, index: int) -> _Part:
-        is_solid = index < len(configuration.bodies)
-        return _Part(*configuration.surface_of(index), is_solid)
-
-    def moved(self, offset: Points) -> _Part:
-        return _Part(self.points + offset, self.triangles, self.is_solid)
-
-    def near(self, other: _Part, min_distance: float) -> NDArray[np.int32]:
-        """(K, 3) the triangles whose boxes come that close to the box around the other."""
-        close = (self.lows <= other.high + min_distance) & (self.highs >= other.low - min_distance)
-        return self.triangles[close.all(axis=1)]
-
-    def surrounds(self, point: Points) -> bool:
-        a, b, c = (self.points[self.triangles] - point).swapaxes(0, 1)
-        return bool(abs(float(solid_angle_fraction(a.T, b.T, c.T).sum())) > 0.5)
+        Args:
+            others: objects; the one in the way, if there is one, comes first afterwards.
+        """
+        place = first_in_the_way(
+            *(self._objects, body, np.array(others, dtype=np.int32), self.offsets),
+            *(tuple(offset.tolist()), max(min_distance, self._rounding), self._stack),
+        )
+        if place < 0:
+            return True
+        # It is probably in the way of the next attempt, too.
+        others.insert(0, others.pop(place))
+        return False
 
 
 def _minimum_translation(
-    part: _Part,
-    others: Sequence[_Part],
-    directions: Points,
-    min_distance: float,
-    floor: float,
-    max_length: float,
+    is_clear: IsClear, directions: Points, min_distance: float, max_length: float
 ) -> Points | None:
     """The shortest translation along one of (K, 3) unit directions that frees a body; None where
     there is none."""
-
-    def is_free(offset: Points) -> bool:
-        moved = part.moved(offset)
-        return bool(moved.low[2] >= floor) and all(
-            _are_apart(moved, each, min_distance) for each in others
-        )
-
     length = min_distance
     while length <= max_length:
-        free = [direction for direction in directions if is_free(length * direction)]
+        free = [direction for direction in directions if is_clear(length * direction)]
         if free:
             return min(
-                (_shortened(direction, 0.5 * length, length, is_free) for direction in free),
+                (_shortened(direction, 0.5 * length, length, is_clear) for direction in free),
                 key=lambda offset: float(np.linalg.norm(offset)),
             )
         length *= 2.0
     return None
 
 
-def _shortened(direction: Points, low: float, high: float, is_free: IsFree) -> Points:
+def _shortened(direction: Points, low: float, high: float, is_clear: IsClear) -> Points:
     for _ in range(_BISECTIONS):
         middle = 0.5 * (low + high)
-        if is_free(middle * direction):
+        if is_clear(middle * direction):
             high = middle
         else:
             low = middle
     return high * direction
-
-
-def _are_apart(first: _Part, second: _Part, min_distance: float) -> bool:
-    """Whether two objects keep a distance; two bodies must not surround each other either."""
-    if (first.low > second.high + min_distance).any() or (
-        second.low > first.high + min_distance
-    ).any():
-        return True
-    ours, theirs = first.near(second, min_distance), second.near(first, min_distance)
-    count = len(first.points)
-    owners = np.repeat([0, 1], [count, len(second.points)]).astype(np.int32)
-    both = Surfaces(
-        np.concatenate([first.points, second.points]),
-        np.concatenate([ours, theirs + count]).astype(np.int32),
-        owners,
-        {(0, 0), (1, 1)},
-    )
-    if len(find_close(both, min_distance)) > 0:
-        return False
-    if not (first.is_solid and second.is_solid):
-        return True
-    return not (first.surrounds(second.points[0]) or second.surrounds(first.points[0]))
 
 
 def _across(surfaces: Surfaces, found: Intersections, body: int) -> Points:

@@ -6,12 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.box_pairs import Boxes, pairs_between
-from ..geometry.groups import distinct_pairs
-from ..geometry.triangle_pairs import pierced_at
+from ..kernels.triangle_pairs import write_hits
+from .surface_trees import SurfaceTrees
 
 Points = NDArray[np.float64]
-Indices = NDArray[np.int64]
+Indices = NDArray[np.intp]
 
 
 def segment_hits(
@@ -32,15 +31,29 @@ def segment_hits(
     Returns:
         The segments, the triangles, and the shares of the way from begin to end.
     """
-    ways = Boxes.around(np.stack([begin, end], axis=1))
-    found = [np.empty((0, 2), dtype=np.int64)]
-    for segment, triangle in pairs_between(ways, Boxes.around(vertices[triangles])):
-        pairs = np.stack([segment, triangle], axis=1)
-        if owners is not None and vertex_owners is not None:
-            pairs = pairs[owners[segment] != vertex_owners[triangles[triangle, 0]]]
-        found.append(pairs)
-    pairs = distinct_pairs(np.concatenate(found))
-    segment, triangle = pairs.T
-    fraction = pierced_at(begin[segment], end[segment], vertices[triangles[triangle]])
-    hit = np.isfinite(fraction)
-    return segment[hit], triangle[hit], fraction[hit]
+    if len(triangles) == 0 or len(begin) == 0:
+        none = np.empty(0, dtype=np.intp)
+        return none, none, np.empty(0)
+    objects = np.zeros(len(triangles), dtype=np.int32)
+    skipped = np.full((len(begin), 2), -1, dtype=np.int32)
+    if owners is not None and vertex_owners is not None:
+        objects = vertex_owners[triangles[:, 0]]
+    trees = SurfaceTrees.of(vertices[triangles], objects)
+    if owners is not None:
+        bounds = np.append(trees.roots, len(trees.ends)).astype(np.int32)
+        tree = np.searchsorted(trees.groups, owners)
+        has_tree = trees.groups[np.minimum(tree, len(trees.groups) - 1)] == owners
+        tree = tree[has_tree]
+        skipped[has_tree] = np.stack([bounds[tree], bounds[tree + 1]], axis=1)
+    segments = np.ascontiguousarray(begin), np.ascontiguousarray(end)
+    nodes = trees.ends, trees.ranges, trees.boxes
+    count, room = 0, 4 * len(begin)
+    while True:
+        found, shares = np.empty((room, 2), dtype=np.int64), np.empty(room)
+        count = write_hits(*segments, trees.corners, nodes, skipped, found, shares)
+        if count <= room:
+            break
+        room = count
+    segment, triangle = found[:count, 0], trees.order[found[:count, 1]]
+    order = np.lexsort((triangle, segment))
+    return segment[order], triangle[order], shares[:count][order]

@@ -11,6 +11,9 @@ from supple.core.integrators import mesh_contact_step
 from supple.core.job import tiny_scenes
 from supple.core.kernels import contact_relaxation
 from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
+from supple.core.preparation import initial_intersections
+from supple.core.preparation.minimum_translation import minimum_translations
+from supple.core.preparation.overlap_contraction import contract_overlap
 
 
 def test_explicit_contact_searches_around_the_few_vertices_that_are_deflected(
@@ -42,3 +45,26 @@ def test_explicit_contact_measures_the_work_of_a_collider_that_moves(
     monkeypatch.setattr(mesh_contact_step, "prescribed_work", prescribed_work)
     tiny_scenes.explicit_contact()
     assert any(works)
+
+
+def test_an_overlap_is_contracted_and_another_one_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    contracted: list[bool] = []
+    parted: list[bool] = []
+    contract, part = contract_overlap, minimum_translations
+
+    def contracting(*arguments: Any) -> Any:
+        result = contract(*arguments)
+        contracted.append(result is not None)
+        return result
+
+    def parting(*arguments: Any) -> Any:
+        result = part(*arguments)
+        parted.append(result is not None)
+        return result
+
+    monkeypatch.setattr(initial_intersections, "contract_overlap", contracting)
+    monkeypatch.setattr(initial_intersections, "minimum_translations", parting)
+    tiny_scenes.overlap()
+    assert contracted[0] and not contracted[-1] and parted == [True]
