@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import torch
 
-from supple.core import SceneError, materials
+from supple.core import Scene, SceneError, Simulator, SoftBody, materials
+from supple.core.geometry.tet_mesh import signed_volumes
+from supple.core.integrators import ImplicitEuler
 from supple.core.materials import (
     Linear,
     Material,
@@ -13,6 +17,7 @@ from supple.core.materials import (
     StableNeoHookean,
     StVenantKirchhoff,
 )
+from supple.verification.meshes import block
 
 MODELS = list(materials.MODELS.values())
 # Those that a rotation does not strain.
@@ -216,3 +221,22 @@ def test_parameters_may_differ_from_tet_to_tet(model) -> None:
 def test_parameters_out_of_range_are_refused(young, poisson, message: str) -> None:
     with pytest.raises(SceneError, match=message):
         StableNeoHookean(young, poisson)
+
+
+def test_the_poisson_ratio_that_a_refusal_advises_runs_and_keeps_volume() -> None:
+    """A bar of 1 m, pulled down by its weight, hangs from its top."""
+    with pytest.raises(SceneError) as refusal:
+        StableNeoHookean(1e4, 0.5)
+    advised = re.findall(r"(0\.\d+) is as good as incompressible", str(refusal.value))
+    assert advised == ["0.4999"]
+    mesh = block((2, 2, 4), (0.5, 0.5, 1.0))
+    top = np.flatnonzero(mesh.vertices[:, 2] == 1.0)
+    volumes = {}
+    for poisson in (0.4, float(advised[0])):
+        bar = SoftBody(mesh, StableNeoHookean(2e4, poisson), pinned=top)
+        settled = Simulator(Scene([bar]), ImplicitEuler()).settle()
+        points = settled.positions[0].numpy()
+        assert points[:, 2].min() < -0.1
+        volumes[poisson] = signed_volumes(points, mesh.tets).sum() / mesh.rest_volumes.sum()
+    assert volumes[0.4] > 1.03
+    assert volumes[0.4999] == pytest.approx(1.0, abs=1e-3)
