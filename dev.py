@@ -14,8 +14,9 @@ golden   compare 52 small scenes with what they ended at before; with --make rec
 storms   check every move of small fast bodies for 20 minutes, and write verification/results
 looks    measure and render how bodies look, and write docs/looks.md
 build    pack the extension's zip into dist/; with --compiled, beside it the loops that the solver
-         would compile at its first use: for the Python of .venv, and for those that are named
-blender  prepare a real Blender, where that is possible; with further words, run it with those
+         would compile at its first use: for each Python of Blender 4.5 to 5.2 that is here
+blender  prepare a real Blender, where that is possible, and the loops for its Python; with further
+         words, run it with those
 """
 
 from __future__ import annotations
@@ -29,7 +30,14 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tools import debian, extension_zip, find_blender, fitting_python, real_blender
+from tools import (
+    compiled_loops,
+    debian,
+    extension_zip,
+    find_blender,
+    fitting_python,
+    real_blender,
+)
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -42,6 +50,8 @@ BPY_LIBRARIES = (
 # More than two cores, since a process waits for loops that another one compiles, and for workers of
 # its own; each takes up to 2 GB.
 TOGETHER = ("-n", "4", "--dist", "worksteal")
+# A window waits for its worker, for animated panels and for pictures.
+BLENDERS_TOGETHER = ("-n", "2", "--dist", "load", "--maxschedchunk", "1", "tests/blender")
 # Loops are compiled once for all that is tested and checked. Threads wait for each other in busy
 # loops, which slows the processes beside theirs.
 SOLVER = {
@@ -136,9 +146,8 @@ def command_test(args: Sequence[str]) -> int:
     rest = [arg for arg in args if arg != "--blender"]
     chosen = any((ROOT / arg.partition("::")[0]).exists() for arg in rest)
     if "--blender" in args:
-        find_blender.prepare()
-        command_build(())
-        return _in_venv("-m", "pytest", *rest, *([] if chosen else ["tests/blender"]))
+        compiled_loops.compile_for(find_blender.prepare())
+        return _in_venv("-m", "pytest", *rest, *(() if chosen else BLENDERS_TOGETHER))
     together, environment = ((), SOLVER) if chosen else (TOGETHER, SHARED)
     return _in_venv("-m", "pytest", *together, *rest, environment=environment)
 
@@ -185,32 +194,46 @@ def command_build(args: Sequence[str]) -> int:
     if sys.version_info < (3, 11):  # noqa: UP036, since dev.py runs on what a machine has
         return _run(fitting_python.fitting_python(), "dev.py", "build", *args)
     pythons = [arg for arg in args if arg != "--compiled"]
-    loops = _compiled_loops([str(PYTHON), *pythons]) if "--compiled" in args else None
+    loops = _compiled_loops(pythons) if "--compiled" in args else None
     archive = extension_zip.build(ROOT, ROOT / "dist", loops)
     print(f"{archive} ({archive.stat().st_size / 1024:.0f} KB)", flush=True)
     return 0
 
 
 def _compiled_loops(pythons: Sequence[str]) -> Path:
-    """A folder of those of the present sources, by several Pythons, which have the solver, and from
-    other systems, when it was copied from one to the next.
+    """The folder of the present sources' loops, completed for this machine's Pythons.
+
+    It may hold loops of other systems, when it was copied from one to the next.
+
+    Args:
+        pythons: further ones, which have the solver.
 
     Raises:
-        DevError: a Python could not compile them.
+        LoopsError: a Python could not compile them.
     """
     setup()
-    folder = ROOT / "build" / "shipped" / extension_zip.fingerprint(ROOT)
-    print("Compiling the solver's loops, which takes about two minutes at first", flush=True)
-    for python in pythons:
-        launch = ("-s", "-P", "core/launch.py", "--ship", str(folder))
-        if _run(python, *launch, environment=SOLVER):
-            raise DevError(f"{python} could not compile the loops; its own words are above.")
-    return folder
+    own = fitting_python.version_of([str(PYTHON)])
+    programs = [str(PYTHON), *pythons]
+    for version in fitting_python.VERSIONS:
+        if version == own:
+            continue
+        program = compiled_loops.make_solver_python(version)
+        if program is None:
+            words = ".".join(map(str, version))
+            print(f"There is no Python {words} here to compile the loops for.", flush=True)
+        else:
+            programs.append(program)
+    for program in programs:
+        compiled_loops.compile_with(program)
+    if blender := find_blender.prepared():
+        compiled_loops.compile_for(blender)
+    return compiled_loops.folder()
 
 
 def command_blender(args: Sequence[str]) -> int:
     blender = find_blender.prepare()
     if not args:
+        compiled_loops.compile_for(blender)
         return 0
     with real_blender.ending(blender.start([blender.executable, *args])) as process:
         return process.wait()
@@ -255,7 +278,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
 
 _ERRORS = (
     *(DevError, debian.DebianError, real_blender.BlenderError),
-    fitting_python.NoFittingPythonError,
+    *(fitting_python.NoFittingPythonError, compiled_loops.LoopsError),
 )
 
 

@@ -18,6 +18,7 @@ from .real_blender import NAMESPACE, Blender, BlenderError
 
 OLDEST, NEWEST = (4, 5), (5, 2)
 SUITE = "sid"
+DEBIAN_EXECUTABLE = "/usr/bin/blender"
 PACKAGES = (
     # Blender, a virtual screen for it, and what takes pictures of that screen
     *("blender", "xvfb", "imagemagick", "libgl1-mesa-dri", "libegl1", "libegl-mesa0"),
@@ -34,6 +35,23 @@ def prepare() -> Blender:
     Raises:
         BlenderError: there is none; the message says what to do.
     """
+    return _on_machine() or _supported(_debian_blender())
+
+
+def prepared() -> Blender | None:
+    """The Blender that ``prepare()`` would return without installing one, if there is one.
+
+    Raises:
+        BlenderError: SUPPLE_BLENDER names none that is supported.
+    """
+    blender = _on_machine()
+    root = _debian_root()
+    if blender is None and _is_ready(root):
+        return Blender(DEBIAN_EXECUTABLE, root)
+    return blender
+
+
+def _on_machine() -> Blender | None:
     named = os.environ.get("SUPPLE_BLENDER")
     if named:
         return _supported(_named(named))
@@ -41,7 +59,7 @@ def prepare() -> Blender:
     if on_path and supported(version := Blender(on_path).version()):
         print(f"Blender {_words(version)} on PATH: {on_path}")
         return Blender(on_path)
-    return _supported(_debian_blender())
+    return None
 
 
 def supported(version: tuple[int, int, int]) -> bool:
@@ -77,18 +95,24 @@ def cache_folder() -> Path:
 
 
 def _debian_blender() -> Blender:
-    root = cache_folder() / f"blender-{SUITE}"
-    blender = Blender("/usr/bin/blender", root)
+    root = _debian_root()
+    blender = Blender(DEBIAN_EXECUTABLE, root)
     _demand_debian_root()
     root.parent.mkdir(parents=True, exist_ok=True)
     with _lock(root.with_suffix(".lock")):
-        contents = " ".join(PACKAGES)
-        if _stamp(root).exists() and _stamp(root).read_text() == contents:
-            return blender
-        _bootstrap(root)
-        _install(blender)
-        _stamp(root).write_text(contents)
+        if not _is_ready(root):
+            _bootstrap(root)
+            _install(blender)
+            _stamp(root).write_text(" ".join(PACKAGES))
     return blender
+
+
+def _debian_root() -> Path:
+    return cache_folder() / f"blender-{SUITE}"
+
+
+def _is_ready(root: Path) -> bool:
+    return _stamp(root).exists() and _stamp(root).read_text() == " ".join(PACKAGES)
 
 
 def _stamp(root: Path) -> Path:

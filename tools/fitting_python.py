@@ -12,6 +12,8 @@ from pathlib import Path
 #: Those of the bpy wheels of Blender 4.5 LTS and 5.2 LTS; the first one is preferred.
 VERSIONS = ((3, 11), (3, 13))
 
+_UV = Path(__file__).resolve().parents[1] / "build" / "uv"
+
 # Its version, and whether it is one without a global lock, which takes other wheels.
 _ASK = (
     "import sys, sysconfig; "
@@ -32,17 +34,26 @@ def fitting_python() -> str:
     if version_of([sys.executable]) in VERSIONS:
         return sys.executable
     for version in VERSIONS:
-        for program in _candidates(version):
-            if version_of([program]) == version:
-                return program
-    uv = shutil.which("uv")
-    fetched = "" if uv is None else _fetched(uv, VERSIONS[0])
+        program = find(version)
+        if program is not None:
+            return program
+    uv = shutil.which("uv") or _installed_uv()
+    fetched = _fetched(uv, VERSIONS[0]) if uv else ""
     if fetched:
         return fetched
     raise NoFittingPythonError(
         "Blender's Python module runs on Python {}; this is {}. Install one of those or uv, then "
         "run this again.".format(" or ".join(map(_words, VERSIONS)), _words(sys.version_info[:2]))
     )
+
+
+def find(version: tuple[int, int]) -> str | None:
+    """A Python of one version on this machine, or None."""
+    running = [sys.executable] if sys.executable else []
+    for program in (*running, *_candidates(version)):
+        if version_of([program]) == version:
+            return program
+    return None
 
 
 def version_of(command: Sequence[str]) -> tuple[int, int] | None:
@@ -64,15 +75,20 @@ def version_of(command: Sequence[str]) -> tuple[int, int] | None:
 def _candidates(version: tuple[int, int]) -> Iterator[str]:
     words = _words(version)
     # The first of a name may be a shim of a version manager that has no such version.
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        program = shutil.which(f"python{words}", path=folder) if folder else None
+    for place in os.environ.get("PATH", "").split(os.pathsep):
+        program = shutil.which(f"python{words}", path=place) if place else None
         if program:
             yield program
     if os.name == "nt":
         yield from _of_launcher(words)
         return
-    home = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
-    yield from map(str, sorted((home / "versions").glob(f"{words}.*/bin/python"), reverse=True))
+    # Version managers keep Pythons that no name on the path leads to.
+    pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    share = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    asdf = Path(os.environ.get("ASDF_DATA_DIR") or Path.home() / ".asdf")
+    managers = (pyenv / "versions", asdf / "installs/python", share / "mise/installs/python")
+    for folder in managers:
+        yield from map(str, sorted(folder.glob(f"{words}.*/bin/python"), reverse=True))
 
 
 def _of_launcher(words: str) -> Iterator[str]:
@@ -84,6 +100,21 @@ def _of_launcher(words: str) -> Iterator[str]:
     done = subprocess.run(ask, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     if done.returncode == 0:
         yield done.stdout.strip()
+
+
+def _installed_uv() -> str:
+    """The uv that pip installs below ``build/``; empty where it cannot."""
+    program = _UV / "bin" / ("uv.exe" if os.name == "nt" else "uv")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
+    if not program.exists():
+        print(f"Installing uv into {_UV}, to fetch a fitting Python with", flush=True)
+        subprocess.run(
+            [*pip, "--target", str(_UV), "uv"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    return str(program) if program.exists() else ""
 
 
 def _fetched(uv: str, version: tuple[int, int]) -> str:

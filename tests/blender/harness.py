@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -65,6 +66,8 @@ class InstalledBlender:
             AssertionError: it failed, hung or took Blender down; the message says how.
         """
         work = fresh_folder(BUILD / "blender" / "work" / scenario.stem)
+        for picture in SCREENSHOTS.glob(f"{scenario.stem}-*.png"):
+            picture.unlink()
         result, log = work / "result.json", work / "blender.log"
         orders = {
             "scenario": str(scenario),
@@ -119,6 +122,11 @@ def tail(text: str, lines: int = 30) -> str:
     return "\n".join(text.splitlines()[-lines:])
 
 
+def beside(name: str) -> Path:
+    """A folder of this process alone, where several test side by side."""
+    return BUILD / "blender" / os.environ.get("PYTEST_XDIST_WORKER", "alone") / name
+
+
 def fresh_folder(path: Path) -> Path:
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
@@ -131,7 +139,7 @@ def install(blender: Blender, archive: Path, display: str) -> InstalledBlender:
     Raises:
         AssertionError: Blender refuses the zip, or enabling it failed.
     """
-    installed = InstalledBlender(blender, fresh_folder(BUILD / "blender" / "profile"), display)
+    installed = InstalledBlender(blender, fresh_folder(beside("profile")), display)
     startup = fresh_folder(installed.profile / "scripts" / "startup")
     (startup / "without_solver.py").write_text(f"{WITHOUT_SOLVER}\ndef register(): pass\n")
     checked = installed.run("--command", "extension", "validate", str(archive))

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+import numpy as np
 
 ADDON = "bl_ext.user_default.supple"
 TICK = 0.001  # seconds between steps; Blender handles all waiting events in between
@@ -183,6 +184,52 @@ class Ui:
                 bpy.ops.screen.animation_cancel(restore_frame=False)
         yield from self.wait(0.3)
 
+    # --- the add-on ---
+
+    def module(self, name: str) -> Any:
+        """A module of the installed add-on (`"worker.session"`)."""
+        return importlib.import_module(f"{ADDON}.addon.{name}")
+
+    def notices(self) -> list[str]:
+        """The texts of the hints that the sidebar shows."""
+        return [each.text for each in self.module("reports.notices").notices(bpy.context)]
+
+    def simulate(self) -> Steps:
+        """Click Simulate, wait for the end of the run, and stop playing."""
+        yield from self.click_button("supple.simulate")
+        yield from self.wait(1.0)
+        runs = self.module("runs")
+        yield from self.wait_for(lambda: runs.current is None, "the end of the simulation", 300)
+        yield from self.wait(0.5)
+        yield from self.stop_playing()
+
+    def plays(self, name: str) -> bool:
+        """Whether an object shows simulated frames."""
+        find_modifier = self.module("modifiers").find_modifier
+        return find_modifier(bpy.data.objects[name]) is not None
+
+    # --- objects ---
+
+    def activate(self, name: str) -> None:
+        """Select one object alone, and make it the active one."""
+        for obj in bpy.context.view_layer.objects:
+            obj.select_set(obj.name == name)
+        bpy.context.view_layer.objects.active = bpy.data.objects[name]
+
+    def shape(self, obj: bpy.types.Object, frame: int) -> Any:
+        """(V, 3) positions in the world of the evaluated mesh at a frame."""
+        bpy.context.scene.frame_set(frame)
+        evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        values = np.empty(len(evaluated.data.vertices) * 3, dtype=np.float32)
+        evaluated.data.vertices.foreach_get("co", values)
+        world = np.array(evaluated.matrix_world)
+        return values.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]
+
+    def assert_clean_log(self) -> None:
+        """Check that the console shows neither a traceback nor frames that do not fit."""
+        log = (self.work / "blender.log").read_text()
+        assert "mismatch" not in log and "Traceback" not in log, log
+
     # --- the sidebar ---
 
     def open_sidebar(self, tab: str = "Supple") -> Steps:
@@ -203,8 +250,7 @@ class Ui:
 
     def unfold(self, name: str) -> None:
         """Lets a panel of the tab Supple (`"find"`) be open where it is closed by default."""
-        module = importlib.import_module(f"{ADDON}.addon.panels.{name}")
-        panel = getattr(module, f"SUPPLE_PT_{name}")
+        panel = getattr(self.module(f"panels.{name}"), f"SUPPLE_PT_{name}")
         bpy.utils.unregister_class(panel)
         panel.bl_options = set()
         bpy.utils.register_class(panel)
@@ -222,7 +268,7 @@ class Ui:
         found: list[Button] = []
         for part in (0.15, 0.9, 0.4, 0.65):  # most buttons are in the first column
             x = int(region.x + part * width)
-            for y in range(region.y + region.height - 6, region.y, -int(16 * scale)):
+            for y in range(region.y + region.height - 6, region.y, -int(19 * scale)):
                 command = yield from self._command_at(x, y)
                 if command and command not in [button.command for button in found]:
                     found.append(Button(x, y, command))

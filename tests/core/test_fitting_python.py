@@ -26,6 +26,9 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setenv("PYENV_ROOT", str(tmp_path / "pyenv"))
+    monkeypatch.setenv("ASDF_DATA_DIR", str(tmp_path / "asdf"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    monkeypatch.setattr(fitting_python, "_UV", tmp_path / "uv")
     run_by(python(folder / "newest", "3 14 0"), monkeypatch)
     return folder
 
@@ -70,10 +73,21 @@ def test_shims_and_free_threaded_ones_are_passed_over(programs, tmp_path, monkey
     assert fitting_python.fitting_python() == behind
 
 
-def test_those_of_pyenv_serve(programs, tmp_path) -> None:
-    there = python(tmp_path / "pyenv/versions/3.11.7/bin/python", "3 11 0")
-    python(tmp_path / "pyenv/versions/3.12.1/bin/python", "3 12 0")
+@pytest.mark.parametrize(
+    "manager", ["pyenv/versions", "asdf/installs/python", "share/mise/installs/python"]
+)
+def test_those_of_version_managers_serve(programs, tmp_path, manager: str) -> None:
+    there = python(tmp_path / manager / "3.11.7/bin/python", "3 11 0")
+    python(tmp_path / manager / "3.12.1/bin/python", "3 12 0")
     assert fitting_python.fitting_python() == there
+
+
+def test_one_of_a_version_is_found_or_none(programs, monkeypatch) -> None:
+    newer = python(programs / "python3.13", "3 13 0")
+    assert fitting_python.find((3, 13)) == newer
+    assert fitting_python.find((3, 11)) is None
+    run_by(python(programs / "running", "3 11 0"), monkeypatch)
+    assert fitting_python.find((3, 11)) == str(programs / "running")
 
 
 def test_uv_fetches_one_where_there_is_none(programs, tmp_path) -> None:
@@ -82,6 +96,19 @@ def test_uv_fetches_one_where_there_is_none(programs, tmp_path) -> None:
     install = f'[ "$1 $2 $3" = "python install 3.11" ] && : > {tmp_path}/done && exit 0'
     script(programs / "uv", f"{install}\n{answer}")
     assert fitting_python.fitting_python() == fetched
+
+
+def test_pip_installs_uv_where_that_is_missing_too(programs, tmp_path, monkeypatch) -> None:
+    fetched = python(tmp_path / "fetched" / "python3.11", "3 11 0")
+    uv = f'#!/bin/sh\\n[ "$2 $3" = "install 3.11" ] || echo {fetched}\\n'
+    pip = (
+        f'[ "$1 $2" = "-m pip" ] || {{ echo 3 14 0; exit 0; }}\n'
+        f'while [ "$1" != --target ]; do shift; done; [ "$3" = uv ] || exit 1\n'
+        f"/bin/mkdir -p $2/bin && printf '{uv}' > $2/bin/uv && /bin/chmod +x $2/bin/uv"
+    )
+    run_by(script(programs / "newest", pip), monkeypatch)
+    assert fitting_python.fitting_python() == fetched
+    assert (tmp_path / "uv/bin/uv").exists()
 
 
 def test_without_any_one_line_says_what_to_install(programs) -> None:
@@ -111,6 +138,7 @@ def test_dev_py_says_it_in_one_line(tmp_path: Path) -> None:
     code = (
         "import sys; sys.path.insert(0, '.'); import dev; from tools import fitting_python as f; "
         "from pathlib import Path; f.VERSIONS = ((2, 0),); f.shutil.which = lambda *_, **__: None; "
+        "f._installed_uv = str; "
         f"dev.PYTHON = Path('{tmp_path}/no'); dev.VENV = Path('{tmp_path}'); "
         "sys.argv = ['dev.py', 'setup']; sys.exit(dev.main())"
     )

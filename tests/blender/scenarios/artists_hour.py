@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from supple.tests.blender.stage import Steps, Ui
 
-ADDON = "bl_ext.user_default.supple.addon"
 LAST = 24
 # They stand where they are, whatever is active.
 FIXED = ("supple.add", "supple.jiggle", "supple.remove", "supple.simulate", "supple.bake")
@@ -27,16 +25,15 @@ def scenario(ui: Ui) -> Steps:
     yield from _buttons_stand_still(ui)
     yield from _free_and_undo(ui)
     yield from _table_in_the_way(ui)
-    log = (ui.work / "blender.log").read_text()
-    assert "mismatch" not in log and "Traceback" not in log, log
+    ui.assert_clean_log()
 
 
 def _first_try(ui: Ui) -> Steps:
-    yield from _simulated(ui)
+    yield from ui.simulate()
     yield from ui.screenshot("02 first try")
     cube = bpy.data.objects["Cube"]
     assert cube.supple.enabled
-    first, last = _shape(cube, 1), _shape(cube, LAST)
+    first, last = ui.shape(cube, 1), ui.shape(cube, LAST)
     assert np.abs(last - first).max() > 0.05, "nothing is seen to move"
     yield from ui.screenshot("03 after the run")
 
@@ -60,21 +57,21 @@ def _buttons_stand_still(ui: Ui) -> Steps:
         # The mouse finds a button anywhere on it.
         assert max(heights) - min(heights) <= 8, (operator, heights)
     yield from ui.screenshot("04 nothing active")
-    _activate("Cube")
+    ui.activate("Cube")
 
 
 def _free_and_undo(ui: Ui) -> Steps:
     bpy.context.scene.frame_set(LAST)
-    before = _shape(bpy.data.objects["Cube"], LAST)
+    before = ui.shape(bpy.data.objects["Cube"], LAST)
     yield from ui.click_button("supple.free")
-    yield from ui.wait_for(lambda: not _plays("Cube"), "Free")
+    yield from ui.wait_for(lambda: not ui.plays("Cube"), "Free")
     yield from ui.screenshot("05 freed")
     yield from ui.hover("WINDOW")
     yield from ui.key("Z", ctrl=True)
-    yield from ui.wait_for(lambda: _plays("Cube"), "undo of Free")
+    yield from ui.wait_for(lambda: ui.plays("Cube"), "undo of Free")
     yield from ui.screenshot("06 free undone")
-    assert np.array_equal(_shape(bpy.data.objects["Cube"], LAST), before)
-    assert not any("does not play" in text for text in _notices())
+    assert np.array_equal(ui.shape(bpy.data.objects["Cube"], LAST), before)
+    assert not any("does not play" in text for text in ui.notices())
 
 
 def _table_in_the_way(ui: Ui) -> Steps:
@@ -83,52 +80,14 @@ def _table_in_the_way(ui: Ui) -> Steps:
         bpy.ops.mesh.primitive_plane_add(size=6.0, location=(0, 0, -1.1))
         bpy.context.object.name = "Table"
     bpy.context.scene.supple.ground_height = -4.0
-    _activate("Cube")
+    ui.activate("Cube")
     yield from ui.redraw()
     yield from ui.screenshot("07 table in the way")
-    assert any("passes through Table" in text for text in _notices()), _notices()
+    assert any("passes through Table" in text for text in ui.notices()), ui.notices()
     yield from ui.click_button("supple.make_collider")
     yield from ui.wait_for(lambda: bpy.data.objects["Table"].supple.collider, "Make Collider")
     yield from ui.screenshot("08 collider")
-    yield from _simulated(ui)
+    yield from ui.simulate()
     yield from ui.screenshot("09 on the table")
-    low = _shape(bpy.data.objects["Cube"], LAST)[:, 2].min()
+    low = ui.shape(bpy.data.objects["Cube"], LAST)[:, 2].min()
     assert low > -1.11, low
-
-
-def _simulated(ui: Ui) -> Steps:
-    yield from ui.click_button("supple.simulate")
-    yield from ui.wait(1.0)
-    yield from ui.wait_for(lambda: _runs().current is None, "the end of the simulation", 300)
-    yield from ui.wait(0.5)
-    yield from ui.stop_playing()
-
-
-def _activate(name: str) -> None:
-    for obj in bpy.context.view_layer.objects:
-        obj.select_set(obj.name == name)
-    bpy.context.view_layer.objects.active = bpy.data.objects[name]
-
-
-def _shape(obj: bpy.types.Object, frame: int) -> Any:
-    """(V, 3) in the world."""
-    bpy.context.scene.frame_set(frame)
-    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    values = np.empty(len(evaluated.data.vertices) * 3, dtype=np.float32)
-    evaluated.data.vertices.foreach_get("co", values)
-    world = np.array(evaluated.matrix_world)
-    return values.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]
-
-
-def _plays(name: str) -> bool:
-    modifiers = importlib.import_module(f"{ADDON}.modifiers")
-    return modifiers.find_modifier(bpy.data.objects[name]) is not None
-
-
-def _runs() -> Any:
-    return importlib.import_module(f"{ADDON}.runs")
-
-
-def _notices() -> list[str]:
-    notices = importlib.import_module(f"{ADDON}.reports.notices")
-    return [each.text for each in notices.notices(bpy.context)]

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import bpy
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from supple.tests.blender.stage import Steps, Ui
 
-ADDON = "bl_ext.user_default.supple.addon"
 LAST = 24
 
 
@@ -28,8 +26,7 @@ def scenario(ui: Ui) -> Steps:
     yield from _jiggle(ui)
     yield from _bake(ui)
     yield from _doctor(ui)
-    log = (ui.work / "blender.log").read_text()
-    assert "mismatch" not in log and "Traceback" not in log, log
+    ui.assert_clean_log()
 
 
 def _pins(ui: Ui) -> Steps:
@@ -39,9 +36,9 @@ def _pins(ui: Ui) -> Steps:
     group.add([v.index for v in cube.data.vertices if v.co.z > top - 1e-3], 1.0, "REPLACE")
     cube.supple.pin_group = "Top"
     yield from ui.screenshot("10 pins")
-    yield from _simulated(ui)
+    yield from ui.simulate()
     yield from ui.screenshot("11 pinned")
-    start, end = _shape(cube, 1), _shape(cube, LAST)
+    start, end = ui.shape(cube, 1), ui.shape(cube, LAST)
     held = [v.index for v in cube.data.vertices if v.co.z > top - 1e-3]
     assert np.abs(end - start)[held].max() < 1e-4
 
@@ -50,10 +47,10 @@ def _recorded_fields(ui: Ui) -> Steps:
     bpy.context.view_layer.objects.active = None
     yield from ui.find_button("supple.show_field")
     yield from ui.screenshot("12 recorded fields")
-    _activate("Cube")
+    ui.activate("Cube")
     bpy.context.scene.supple.record_stretch = True
     bpy.context.scene.supple.field = "stretch"
-    yield from _simulated(ui)
+    yield from ui.simulate()
     yield from ui.click_button("supple.show_field")
     yield from ui.screenshot("13 stretch")
 
@@ -66,28 +63,28 @@ def _jiggle(ui: Ui) -> Steps:
         for frame, z in ((1, 0.0), (12, 1.5), (LAST, 0.0)):
             ball.location.z = z
             ball.keyframe_insert("location", frame=frame)
-    _activate("Belly")
+    ui.activate("Belly")
     bpy.context.scene.frame_set(1)
     yield from ui.screenshot("14 before jiggle")
     yield from ui.click_button("supple.jiggle")
     yield from ui.wait_for(lambda: bpy.data.objects["Belly"].supple.jiggle_group, "Jiggle")
     yield from ui.screenshot("15 jiggle")
-    yield from _simulated(ui)
+    yield from ui.simulate()
     yield from ui.screenshot("16 jiggled")
-    rest, moved = _shape(ball, 1), _shape(ball, 8)
+    rest, moved = ui.shape(ball, 1), ui.shape(ball, 8)
     assert np.ptp(moved - rest, axis=0).max() > 1e-3, "it moves as a whole"
 
 
 def _bake(ui: Ui) -> Steps:
     yield from ui.click_button("supple.bake")
     yield from ui.wait_for(lambda: bpy.data.objects["Belly"].data.shape_keys, "shape keys", 120)
-    yield from ui.wait_for(lambda: _runs().current is None, "the end of the bake", 120)
+    yield from ui.wait_for(lambda: ui.module("runs").current is None, "the end of the bake", 120)
     yield from ui.screenshot("17 baked")
-    assert not _plays("Belly") and not _plays("Cube")
+    assert not ui.plays("Belly") and not ui.plays("Cube")
 
 
 def _doctor(ui: Ui) -> Steps:
-    doctor = importlib.import_module(f"{ADDON}.operators.doctor")
+    doctor = ui.module("operators.doctor")
     with ui.context():
         bpy.ops.supple.doctor("INVOKE_DEFAULT")
     yield from ui.screenshot("18 doctor at work")
@@ -101,36 +98,3 @@ def _doctor(ui: Ui) -> Steps:
     yield from ui.key("RET")
     copied = lambda: "Unused caches" in bpy.context.window_manager.clipboard  # noqa: E731
     yield from ui.wait_for(copied, "Copy Report")
-
-
-def _simulated(ui: Ui) -> Steps:
-    yield from ui.click_button("supple.simulate")
-    yield from ui.wait(1.0)
-    yield from ui.wait_for(lambda: _runs().current is None, "the end of the simulation", 300)
-    yield from ui.wait(0.5)
-    yield from ui.stop_playing()
-
-
-def _activate(name: str) -> None:
-    for obj in bpy.context.view_layer.objects:
-        obj.select_set(obj.name == name)
-    bpy.context.view_layer.objects.active = bpy.data.objects[name]
-
-
-def _shape(obj: bpy.types.Object, frame: int) -> Any:
-    """(V, 3) in the world."""
-    bpy.context.scene.frame_set(frame)
-    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    values = np.empty(len(evaluated.data.vertices) * 3, dtype=np.float32)
-    evaluated.data.vertices.foreach_get("co", values)
-    world = np.array(evaluated.matrix_world)
-    return values.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]
-
-
-def _plays(name: str) -> bool:
-    modifiers = importlib.import_module(f"{ADDON}.modifiers")
-    return modifiers.find_modifier(bpy.data.objects[name]) is not None
-
-
-def _runs() -> Any:
-    return importlib.import_module(f"{ADDON}.runs")

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-import importlib
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bpy
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
     from supple.tests.blender.stage import Steps, Ui
 
 LAST = 24
+SHIPPED = "user_default/supple/core/shipped"
 
 
 def scenario(ui: Ui) -> Steps:
     scene = bpy.context.scene
     scene.frame_end, scene.supple.cache_folder = LAST, str(ui.work / "cache")
+    kernels = _without_kernels(ui)
     lower, upper = _cubes_on_plate(ui)
     yield from ui.open_sidebar("Supple")
     _select(ui, lower, upper)
@@ -38,7 +41,9 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait(0.5)
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.2)
-    yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 300)
+    yield from ui.wait_for(
+        lambda: not ui.module("worker.session").is_running(), "the end of the simulation", 300
+    )
     assert _reported(ui, f"Simulated frames 1 to {LAST}")
     scene.frame_set(LAST)
     yield
@@ -46,6 +51,20 @@ def scenario(ui: Ui) -> Steps:
     assert low[0] > 0.5, "the lower cube should lie on the plate"
     assert high.mean() > low.mean() + 0.2, "the upper cube should lie on the lower one"
     yield from ui.screenshot("piled")
+    # Nor has it compiled any that did not come with the extension.
+    assert not _packed() or not list(kernels.rglob("*.nbc")), list(kernels.rglob("*.nbc"))
+
+
+def _without_kernels(ui: Ui) -> Path:
+    """An empty folder for compiled loops, as after the installation."""
+    ui.module("worker.warm_worker").stop()
+    os.environ["NUMBA_CACHE_DIR"] = str(ui.work / "kernels")
+    return ui.work / "kernels"
+
+
+def _packed() -> bool:
+    """Whether the extension came with loops that this Blender's Python compiled."""
+    return (Path(str(bpy.utils.user_resource("EXTENSIONS"))) / SHIPPED).is_dir()
 
 
 def _cubes_on_plate(ui: Ui) -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -76,9 +95,3 @@ def _heights(cube: bpy.types.Object) -> np.ndarray:
 
 def _reported(ui: Ui, message: str) -> bool:
     return any(message in line for line in ui.reports())
-
-
-def _running() -> bool:
-    return bool(
-        importlib.import_module("bl_ext.user_default.supple.addon.worker.session").is_running()
-    )
