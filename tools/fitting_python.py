@@ -7,7 +7,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
+
+from . import debian
 
 #: Those of the bpy wheels of Blender 4.5 LTS and 5.2 LTS; the first one is preferred.
 VERSIONS = ((3, 11), (3, 13))
@@ -42,8 +45,12 @@ def fitting_python() -> str:
     if fetched:
         return fetched
     raise NoFittingPythonError(
-        "Blender's Python module runs on Python {}; this is {}. Install one of those or uv, then "
-        "run this again.".format(" or ".join(map(_words, VERSIONS)), _words(sys.version_info[:2]))
+        "Blender's Python module runs on Python {}; this is {}. Install one of those or {}, then "
+        "run this again.".format(
+            " or ".join(map(_words, VERSIONS)),
+            _words(sys.version_info[:2]),
+            "uv" if _has_pip() else "pip",
+        )
     )
 
 
@@ -105,8 +112,12 @@ def _of_launcher(words: str) -> Iterator[str]:
 def _installed_uv() -> str:
     """The uv that pip installs below ``build/``; empty where it cannot."""
     program = _UV / "bin" / ("uv.exe" if os.name == "nt" else "uv")
+    if not (program.exists() or _has_pip() or debian.is_debian_root()):
+        return ""
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q"]
     if not program.exists():
+        if not _has_pip():
+            debian.install(["python3-pip"], "Fetching a fitting Python")
         print(f"Installing uv into {_UV}, to fetch a fitting Python with", flush=True)
         subprocess.run(
             [*pip, "--target", str(_UV), "uv"],
@@ -115,6 +126,10 @@ def _installed_uv() -> str:
             stderr=subprocess.DEVNULL,
         )
     return str(program) if program.exists() else ""
+
+
+def _has_pip() -> bool:
+    return find_spec("pip") is not None
 
 
 def _fetched(uv: str, version: tuple[int, int]) -> str:

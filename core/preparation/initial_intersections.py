@@ -217,10 +217,7 @@ def _cure(
         cures.append("Use a finer resolution where it is folded, or switch self contact off.")
     if report.offsets is not None:
         length = _length(report.farthest)
-        cures.append(
-            f"Push Apart in the sidebar moves them apart by {length}, a script by the offsets in "
-            "the report of this error."
-        )
+        cures.append(f"Press Push Apart to move them {length} apart.")
     elif any(first != second for first, second in pairs):
         cures.append("Move them apart.")
     return " ".join(cures)

@@ -268,7 +268,7 @@ class Ui:
         found: list[Button] = []
         for part in (0.15, 0.9, 0.4, 0.65):  # most buttons are in the first column
             x = int(region.x + part * width)
-            for y in range(region.y + region.height - 6, region.y, -int(19 * scale)):
+            for y in range(region.y + region.height - 6, region.y, -int(16 * scale)):
                 command = yield from self._command_at(x, y)
                 if command and command not in [button.command for button in found]:
                     found.append(Button(x, y, command))

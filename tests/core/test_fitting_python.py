@@ -29,6 +29,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("ASDF_DATA_DIR", str(tmp_path / "asdf"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
     monkeypatch.setattr(fitting_python, "_UV", tmp_path / "uv")
+    monkeypatch.setattr(fitting_python, "_has_pip", lambda: True)
     run_by(python(folder / "newest", "3 14 0"), monkeypatch)
     return folder
 
@@ -119,6 +120,13 @@ def test_without_any_one_line_says_what_to_install(programs) -> None:
         "Blender's Python module runs on Python 3.11 or 3.13; this is 3.14. Install one of those "
         "or uv, then run this again."
     )
+
+
+def test_where_pip_is_missing_that_is_what_to_install(programs, monkeypatch) -> None:
+    monkeypatch.setattr(fitting_python, "_has_pip", lambda: False)
+    monkeypatch.setattr(fitting_python.debian, "is_debian_root", lambda: False)
+    with pytest.raises(NoFittingPythonError, match=r"Install one of those or pip, then run this"):
+        fitting_python.fitting_python()
 
 
 def test_there_is_a_wheel_of_blender_for_each_that_fits() -> None:
