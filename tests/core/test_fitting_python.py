@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from supple.tools import fitting_python
+from supple.tools import debian, fitting_python
 from supple.tools.fitting_python import NoFittingPythonError, version_of
 
 REPOSITORY = Path(__file__).parents[2]
@@ -124,7 +124,7 @@ def test_without_any_one_line_says_what_to_install(programs) -> None:
 
 def test_where_pip_is_missing_that_is_what_to_install(programs, monkeypatch) -> None:
     monkeypatch.setattr(fitting_python, "_has_pip", lambda: False)
-    monkeypatch.setattr(fitting_python.debian, "is_debian_root", lambda: False)
+    monkeypatch.setattr(debian, "is_debian_root", lambda: False)
     with pytest.raises(NoFittingPythonError, match=r"Install one of those or pip, then run this"):
         fitting_python.fitting_python()
 
