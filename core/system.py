@@ -7,31 +7,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from .assembly.moving_pins import MovingPins
-from .assembly.tensor_channel import TensorChannel
 from .cached_at import CachedAt
 from .geometry.tet_mesh import signed_volumes
-from .merged_damping import merged_damping
+from .nodes import Nodes
 from .obstacles import Obstacles
-from .potentials import Gravity, Potential, PrescribedPotential, Pressure, TargetVolume
+from .potentials import Potential, PrescribedPotential, Pressure, TargetVolume, registry
 from .potentials.plastic_flow import PlasticFlow
-from .scene.channel import Channel
-from .scene.frame_times import FrameTimes
 from .scene.scene import Scene
-from .scene.start_shape import start_positions, start_velocities, tet_mesh_of
+from .scene.start_shape import start_velocities
 from .state import Energies, State
 from .tet_energies import TetEnergies
 
 
-class System:
+class System(Nodes):
     """The bodies of a scene, one after the other in every array.
 
     Args:
@@ -47,28 +40,7 @@ class System:
         dtype: torch.dtype,
         frame_time: float = 1.0 / 24.0,
     ) -> None:
-        self.device, self.dtype = device, dtype
-        self.scene = scene
-        #: Simulated seconds from each frame to the next.
-        self.frame_times = FrameTimes(frame_time, scene.time_scale)
-        self.bodies = scene.bodies
-        self.meshes = [tet_mesh_of(body) for body in scene.bodies]
-        self._counts = [len(mesh.vertices) for mesh in self.meshes]
-        #: Index of the first vertex of each body among all, and how many there are.
-        self.vertex_offsets = [int(start) for start in np.cumsum([0, *self._counts])]
-        self.vertex_count = self.vertex_offsets[-1]
-        mass = np.concatenate(
-            [m.lumped_mass(b.density) for m, b in zip(self.meshes, self.bodies, strict=True)]
-        )
-        self.mass = self._tensor(mass)
-        self.is_pinned = self._pinned_mask()
-        self.inverse_mass = self._tensor(np.where(self.is_pinned, 0.0, 1.0 / mass))
-        #: (N,) whether a vertex moves by itself, and its mass, else zero.
-        self.free = torch.as_tensor(~self.is_pinned, device=self.device)
-        self.free_mass = self._tensor(np.where(self.is_pinned, 0.0, mass))
-        #: Rate at which velocities decay, in 1/s: a number, or (N,).
-        self.damping = merged_damping(self.bodies, self.meshes, self._tensor)
-        self.moving_pins = MovingPins.of(self)
+        super().__init__(scene, device, dtype, frame_time)
         energies = TetEnergies(scene.bodies, self.meshes, self.vertex_offsets, self.mass)
         self.elasticities = energies.elasticities
         #: The same for implicit steps, in which models stand that have no energy where a tet is
@@ -79,13 +51,9 @@ class System:
         self.softened: tuple[int, ...] = ()
         #: What resists the rates of deformations.
         self.viscosities = energies.viscosities
-        gravity = Channel.of(scene.gravity, "Gravity", 3)
-        self.gravity = Gravity(self.mass, self.tensor_channel(gravity))
-        #: The most that it ever is, in m/s².
-        self.max_gravity = max(float(np.linalg.norm(sample)) for sample in gravity.samples)
         # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
         fall = self.max_gravity * 0.01 * self.shortest_edge()
-        self.smallest_energy = float(mass.sum()) * fall
+        self.smallest_energy = self.total_mass * fall
         #: What explicit steps take besides viscosity and obstacles.
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
         # A frame ends where the next begins.
@@ -102,13 +70,10 @@ class System:
 
     def _add_forces(self) -> None:
         """Makes what the scene brings along, last, since it may ask for all the others."""
-        #: Of the scene and of single bodies.
-        self.forces: list[Potential] = []
         for force in self.scene.forces:
-            made = force.potential(self)
-            self.forces += [made] if isinstance(made, Potential) else made
+            self.forces += registry.potentials_of(force, self)
         for index, body in enumerate(self.bodies):
-            self.forces += [force.potential(self, index) for force in body.forces]
+            self.forces += [registry.body_potential(force, self, index) for force in body.forces]
         self._add_carried_damping()
         conservative = [part for part in self.forces if not part.is_dissipative]
         self.potentials += conservative
@@ -131,33 +96,6 @@ class System:
         if (carried := CarriedDamping.of(self)) is not None:
             self.forces.append(carried)
 
-    @property
-    def names(self) -> str:
-        """Of all bodies, for messages."""
-        return ", ".join(body.name for body in self.bodies)
-
-    def body_slices(self) -> list[slice]:
-        """Where the vertices of each body lie among all."""
-        return [slice(*ends) for ends in pairwise(self.vertex_offsets)]
-
-    def rest_positions(self) -> Tensor:
-        """(3, N) in metres."""
-        return self._tensor(np.concatenate([mesh.vertices for mesh in self.meshes]).T)
-
-    def shortest_edge(self) -> float:
-        """Of all tets at rest, in metres."""
-        return min(mesh.shortest_edge for mesh in self.meshes)
-
-    @cached_property
-    def size(self) -> float:
-        """The diagonal of the largest body's bounding box, in metres."""
-        return max(mesh.diagonal for mesh in self.meshes)
-
-    @cached_property
-    def diagonals(self) -> Tensor:
-        """(N,) of the bounding box of each vertex's body at rest, in metres."""
-        return self._tensor(self._repeat([mesh.diagonal for mesh in self.meshes]))
-
     @cached_property
     def initially_inverted(self) -> Tensor:
         """(N,) vertices of the bodies with an inverted tet in their initial configuration."""
@@ -165,11 +103,6 @@ class System:
         bodies = zip(self.meshes, self.body_slices(), strict=True)
         found = [signed_volumes(start[where], mesh.tets).min() <= 0.0 for mesh, where in bodies]
         return torch.as_tensor(self._repeat(found).astype(bool), device=self.device)
-
-    @cached_property
-    def initial_positions(self) -> Tensor:
-        """(3, N) where the scene begins, in metres."""
-        return self._tensor(np.concatenate([start_positions(body) for body in self.bodies]).T)
 
     def initial_state(self, substeps: int = 1) -> State:
         positions = self.initial_positions.clone()
@@ -308,26 +241,6 @@ class System:
         """Of the lowest point that it meets, in metres; None without a ground."""
         ground = self.obstacles.ground
         return None if ground is None else self.obstacles.lowest(positions) - ground.height
-
-    def tensor_channel(self, channel: Channel) -> TensorChannel:
-        """A channel on the device."""
-        return TensorChannel.of(channel, self.mass)
-
-    # Assembly
-
-    def _tensor(self, values: Any) -> Tensor:
-        return torch.as_tensor(np.ascontiguousarray(values), dtype=self.dtype, device=self.device)
-
-    def _repeat(self, values: list[Any]) -> NDArray[np.float64]:
-        """(N, …) one row a vertex from one value a body."""
-        return np.repeat(np.asarray(values, dtype=float), self._counts, axis=0)
-
-    def _pinned_mask(self) -> NDArray[np.bool_]:
-        mask = np.zeros(self.vertex_count, dtype=bool)
-        for start, body in zip(self.vertex_offsets, self.bodies, strict=False):
-            if body.pinned is not None:
-                mask[start + body.pinned] = True
-        return mask
 
 
 def _changing(potentials: Sequence[Potential]) -> list[PrescribedPotential]:

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..potentials import FieldForce, PrescribedPotential, Pressure, TargetVolume, TimeStep
+from ..potentials import PrescribedPotential, Pressure, TargetVolume, TimeStep
 from ..potentials.buoyancy import Buoyancy
 from ..potentials.drag import DragForce
-from ..potentials.field_force import turned
+from ..potentials.field_force import FieldForce, turned
 from ..potentials.field_laws import Response
 from ..potentials.fluid_drag import FluidDrag
 from ..potentials.submerged_tets import SubmergedTets

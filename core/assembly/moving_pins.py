@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..scene.channel import Channel
+from ..scene.soft_body import SoftBody
 from .tensor_channel import TensorChannel
-
-if TYPE_CHECKING:
-    from ..system import System
 
 
 @dataclass(frozen=True)
@@ -30,11 +28,18 @@ class MovingPins:
     path: TensorChannel
 
     @staticmethod
-    def of(system: System) -> MovingPins | None:
-        """Those of all bodies; None where all stay."""
+    def of(
+        bodies: Sequence[SoftBody], offsets: Sequence[int], template: Tensor
+    ) -> MovingPins | None:
+        """Those of all bodies; None where all stay.
+
+        Args:
+            offsets: index of the first vertex of each body.
+            template: on the device and of the precision to work in.
+        """
         moving = [
             (start + body.pinned, body.pin_path)
-            for start, body in zip(system.vertex_offsets, system.bodies, strict=False)
+            for start, body in zip(offsets, bodies, strict=False)
             if body.pinned is not None and body.pin_path is not None
         ]
         if not moving:
@@ -43,8 +48,8 @@ class MovingPins:
         path = Channel.side_by_side([path for _, path in moving])
         components_first = path.mapped(lambda samples: samples.swapaxes(1, 2))
         return MovingPins(
-            torch.as_tensor(vertices, device=system.device),
-            system.tensor_channel(components_first),
+            torch.as_tensor(vertices, device=template.device),
+            TensorChannel.of(components_first, template),
         )
 
     def positions(self, frame: int, fraction: float) -> Tensor:

@@ -97,7 +97,14 @@ class Tets:
         """Gives the tets the rest shapes, and volumes, of vertices at (3, N) positions. On CUDA
         this is recorded: nothing in it may look at values."""
         if is_compiled() and not positions.is_cuda:
-            write_rest_shape(self, positions)
+            write_rest_shape(
+                positions.numpy(),
+                self.corners.numpy(),
+                self.volumes.numpy(),
+                self.gradients_by_tet,
+                self.metric_by_tet,
+            )
+            self.forget_passes(is_written=True)
             return
         gradients, determinants = inverses3(self.edges(positions))
         # In place: what CUDA has recorded reads these.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import SceneError
 from ..tracked import tracks_tensors
 from .groups import equal_rows
+from .surface_tets import SurfaceTets
 from .vertex_sums import vertex_areas
-
-if TYPE_CHECKING:
-    from ..meshing.ownership import SurfaceTets
 
 # A tet flatter than this fraction of its longest edge cubed has no usable shape gradient.
 DEGENERATE_VOLUME = 1e-10

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..potentials.contact import accepted_moves
-from ..scene.pressure import burst_warning
+from ..scene.soft_body import burst_warning
 from ..state import Energies, State
 from ..system import System
 from .contact_failures import BlockedStepError, DivergedStepError

@@ -21,7 +21,7 @@ from ..potentials.contact.approach_limit import Approach
 from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.contact.topology import Points
 from ..scene import checks
-from ..scene.pressure import burst_warning
+from ..scene.soft_body import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
 from .contact_failures import CostlyFrameError

@@ -24,12 +24,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
-from ..materials import InvariantMaterial, Material, StretchMaterial
 from .torch_matrices import diagonal, diagonalize, matmul3, off_diagonal, signed_svd
+
+
+@runtime_checkable
+class StretchLaw(Protocol):
+    """The functions of a ``StretchMaterial``, whose methods call those of these files."""
+
+    @property
+    def mu(self) -> Any: ...
+
+    @property
+    def lam(self) -> Any: ...
+
+    @property
+    def compression_resistance(self) -> float: ...
+
+    @staticmethod
+    def strain_energy_density(a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float) -> Any: ...
+
+    @staticmethod
+    def first_derivatives(
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
+    ) -> tuple[Any, Any, Any]: ...
+
+    @staticmethod
+    def second_derivatives(
+        a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
+    ) -> tuple[Any, ...]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,17 +112,20 @@ class Eigensystem:
         return off_diagonal(0.5 * (self.flip - self.twist))
 
 
-def eigensystem(material: Material, deformation_gradient: Tensor) -> Eigensystem:
-    """Of (3, 3, M) deformation gradients, as it is: not projected."""
+def eigensystem(material: Any, deformation_gradient: Tensor) -> Eigensystem:
+    """Return that of (3, 3, M) deformation gradients, as it is: not projected.
+
+    Args:
+        material: an ``InvariantMaterial`` or a ``StretchMaterial``.
+    """
     u, sigma, v = signed_svd(deformation_gradient)
     return Eigensystem(u, v, *in_stretches(material, sigma))
 
 
-def in_stretches(material: Material, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def in_stretches(material: Any, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Stretch, flip and twist of an ``Eigensystem`` at (3, M) stretches."""
-    if isinstance(material, InvariantMaterial):
+    if not isinstance(material, StretchLaw):
         return _of_invariants(material, sigma)
-    assert isinstance(material, StretchMaterial)
     a, b, c = sigma
     numbers = torch.stack(
         material.second_derivatives(
@@ -107,7 +137,7 @@ def in_stretches(material: Material, sigma: Tensor) -> tuple[Tensor, Tensor, Ten
     return stretch, numbers[6:9], numbers[9:]
 
 
-def _of_invariants(material: InvariantMaterial, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _of_invariants(material: Any, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Stretch, flip and twist."""
     cofactor = sigma.roll(-1, 0) * sigma.roll(-2, 0)
     i_c, j = sigma.square().sum(0), sigma[0] * cofactor[0]

@@ -3,37 +3,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from torch import Tensor
+from typing import Any
 
 from ..compiled import compiled, shared_range, use_threads
 from .matrices import cofactors, determinant, tet_edges
 from .symmetric_matrices import scaled_symmetric, squared
 
-if TYPE_CHECKING:
-    from ..assembly.tets import Tets
-
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 6000
 
 
-def write_rest_shape(tets: Tets, positions: Tensor) -> None:
-    """Writes the arrays of the compiled loops for tets whose vertices rest at (3, N) positions."""
-    use_threads(len(tets), TETS_PER_THREAD)
-    _write(
-        positions.numpy(),
-        tets.corners.numpy(),
-        tets.volumes.numpy(),
-        tets.gradients_by_tet,
-        tets.metric_by_tet,
-    )
-    tets.forget_passes(is_written=True)
+def write_rest_shape(
+    positions: Any, corners: Any, volumes: Any, gradients: Any, metric: Any
+) -> None:
+    """Write the arrays of the compiled loops for tets whose vertices rest at (3, N) positions: (M,)
+    volumes, (M, 3, 3) gradients and (7, M) metric, as ``Tets`` has them."""
+    use_threads(corners.shape[1], TETS_PER_THREAD)
+    _write(positions, corners, volumes, gradients, metric)
 
 
 @compiled(parallel=True)
 def _write(positions: Any, corners: Any, volumes: Any, gradients: Any, metric: Any) -> None:
-    """Gradients: (M, 3, 3), metric (7, M), as ``Tets`` has them."""
     for e in shared_range(corners.shape[1]):
         d = tet_edges(positions, corners, e)
         # The columns are the area vectors of the faces across from the corners 1 to 3, twice.

@@ -8,25 +8,22 @@ the stress the Hessian of ``eigensystem``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from .eigensystem import eigensystem
+from .eigensystem import StretchLaw, eigensystem
 from .torch_matrices import matmul3, signed_svd
 
-if TYPE_CHECKING:
-    from ..materials import StretchMaterial
 
-
-def energy_density(material: StretchMaterial, f: Tensor) -> Tensor:
+def energy_density(material: StretchLaw, f: Tensor) -> Tensor:
     """See ``Material.energy_density``. Can be differentiated twice, by F and by the moduli."""
     return _apply(_EnergyDensity, f, _moduli(material, f), material)
 
 
-def first_piola(material: StretchMaterial, f: Tensor) -> Tensor:
+def first_piola(material: StretchLaw, f: Tensor) -> Tensor:
     """See ``Material.first_piola``. Can be differentiated once, by F and by the moduli."""
     return _apply(_FirstPiola, f, _moduli(material, f), material)
 
@@ -36,7 +33,7 @@ def _apply(function: Any, *arguments: Any) -> Tensor:
     return result
 
 
-def _moduli(material: StretchMaterial, f: Tensor) -> Tensor:
+def _moduli(material: StretchLaw, f: Tensor) -> Tensor:
     """(2, M) μ and λ."""
     moduli = (
         torch.as_tensor(modulus, dtype=f.dtype, device=f.device)
@@ -63,7 +60,7 @@ class _Stretches(torch.autograd.Function):
 
 class _EnergyDensity(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, f: Tensor, moduli: Tensor, material: StretchMaterial) -> Tensor:
+    def forward(ctx: Any, f: Tensor, moduli: Tensor, material: StretchLaw) -> Tensor:
         ctx.material = material
         ctx.save_for_backward(f, moduli)
         return _density(material, f, moduli)
@@ -85,7 +82,7 @@ class _EnergyDensity(torch.autograd.Function):
 
 class _FirstPiola(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, f: Tensor, moduli: Tensor, material: StretchMaterial) -> Tensor:
+    def forward(ctx: Any, f: Tensor, moduli: Tensor, material: StretchLaw) -> Tensor:
         u, sigma, v = signed_svd(f.permute(1, 2, 0))
         ctx.material = material
         ctx.save_for_backward(f, moduli, u, sigma, v)
@@ -108,7 +105,7 @@ class _FirstPiola(torch.autograd.Function):
         return by_f, by_moduli, None
 
 
-def _density(material: StretchMaterial, f: Tensor, moduli: Tensor) -> Tensor:
+def _density(material: StretchLaw, f: Tensor, moduli: Tensor) -> Tensor:
     (a, b, c), (mu, lam) = _apply(_Stretches, f), moduli
     density: Tensor = material.strain_energy_density(
         a, b, c, mu, lam, material.compression_resistance
@@ -116,7 +113,7 @@ def _density(material: StretchMaterial, f: Tensor, moduli: Tensor) -> Tensor:
     return density
 
 
-def _principal_stresses(material: StretchMaterial, sigma: Tensor, moduli: Tensor) -> Tensor:
+def _principal_stresses(material: StretchLaw, sigma: Tensor, moduli: Tensor) -> Tensor:
     """(3, M) principal stresses."""
     (a, b, c), (mu, lam) = sigma, moduli
     return torch.stack(

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from ..geometry.groups import distinct_pairs
 from ..geometry.orientation import orient_consistently
+from ..geometry.surface_tets import SurfaceTets
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.tets_around import barycentric_coordinates, barycentric_maps
 from .bcc_lattice import BccLattice
@@ -17,7 +18,6 @@ from .cell_fill import fill_fractions
 from .cells import Cells, find_cells
 from .gas_fill import with_gas
 from .joined_copies import join_copies
-from .ownership import SurfaceTets
 from .shrink_wrap import shrink_wrap
 from .subdivision import split_long_triangles
 from .tet_budget import check_budget

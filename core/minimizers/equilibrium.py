@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InstabilityError
-from ..scene.pressure import burst_warning
+from ..scene.soft_body import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
 from .incremental_potential import IncrementalPotential

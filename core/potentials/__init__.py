@@ -2,7 +2,6 @@
 """Everything that stores energy. Forces are minus the gradient."""
 
 from .elasticity import Elasticity
-from .field_force import FieldForce
 from .gravity import Gravity
 from .ground_barrier import GroundBarrier
 from .ground_friction import GroundFriction
@@ -16,7 +15,6 @@ from .viscosity import Viscosity
 
 __all__ = [
     "Elasticity",
-    "FieldForce",
     "Gravity",
     "GroundBarrier",
     "GroundFriction",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,14 +18,12 @@ from ..assembly.segments import segment_sums
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.components import components
 from ..geometry.rigid_motion import angular_velocity, rigid_velocity
+from ..nodes import Nodes
 from ..scene.channel import ROUNDING
 from .attachments import attached_vertices
 from .goals import GoalSprings
 from .potential import TimeStep
 from .prescribed import PrescribedPotential
-
-if TYPE_CHECKING:
-    from ..system import System
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -118,7 +116,7 @@ class CarriedDamping(PrescribedPotential):
 
     is_dissipative = True
 
-    def __init__(self, system: System, paths: list[_Path]) -> None:
+    def __init__(self, system: Nodes, paths: list[_Path]) -> None:
         self._system, self._paths = system, paths
         corners = np.concatenate([path.corners for path in paths])
         shares = np.concatenate([path.shares for path in paths])
@@ -151,7 +149,7 @@ class CarriedDamping(PrescribedPotential):
         self._start = torch.zeros_like(system.rest_positions())
 
     @staticmethod
-    def of(system: System) -> CarriedDamping | None:
+    def of(system: Nodes) -> CarriedDamping | None:
         """What damps relative to the pins and goals of a system; None where none of them moves."""
         paths = _paths_of(system)
         if all(path.channel.is_constant for path in paths):
@@ -382,12 +380,12 @@ def _skew(vectors: Tensor) -> Tensor:
     return torch.stack([torch.stack(row, dim=1) for row in rows], dim=1)
 
 
-def _paths_of(system: System) -> list[_Path]:
+def _paths_of(system: Nodes) -> list[_Path]:
     """The pins and goals of all bodies, or their poses."""
     return [*_pin_paths(system), *_goal_paths(system), *_pose_paths(system)]
 
 
-def _pin_paths(system: System) -> Iterator[_Path]:
+def _pin_paths(system: Nodes) -> Iterator[_Path]:
     column = 0
     for body, first in zip(system.bodies, system.vertex_offsets, strict=False):
         if body.pinned is None or len(body.pinned) == 0:
@@ -403,7 +401,7 @@ def _pin_paths(system: System) -> Iterator[_Path]:
             yield _Path(channel, *_vertex_places(vertices), np.zeros(len(vertices)), name, columns)
 
 
-def _goal_paths(system: System) -> Iterator[_Path]:
+def _goal_paths(system: Nodes) -> Iterator[_Path]:
     starts = np.array(system.vertex_offsets)
     for index, force in enumerate(system.forces):
         if not isinstance(force, GoalSprings):
@@ -420,7 +418,7 @@ def _goal_paths(system: System) -> Iterator[_Path]:
         yield _Path(targets, corners[acting], shares[acting], goals.masses[acting], name, acting)
 
 
-def _pose_paths(system: System) -> Iterator[_Path]:
+def _pose_paths(system: Nodes) -> Iterator[_Path]:
     for body, where in zip(system.bodies, system.body_slices(), strict=True):
         if body.pose is not None:
             pose = system.tensor_channel(body.pose.mapped(lambda samples: samples.swapaxes(1, 2)))
@@ -433,7 +431,7 @@ def _vertex_places(vertices: IntArray) -> tuple[IntArray, FloatArray]:
     return np.tile(vertices[:, None], 4), np.tile([1.0, 0.0, 0.0, 0.0], (len(vertices), 1))
 
 
-def _pieces(system: System) -> IntArray:
+def _pieces(system: Nodes) -> IntArray:
     """(N,) the number of the piece of material that each vertex belongs to."""
     placed = zip(system.meshes, system.vertex_offsets, strict=False)
     tets = [mesh.tets + first for mesh, first in placed]

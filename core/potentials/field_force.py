@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
+from ..nodes import Nodes
 from ..scene.channel import Channel
 from .field_laws import Law, Response
 from .potential import TimeStep
 from .prescribed import PrescribedPotential
-
-if TYPE_CHECKING:
-    from ..system import System
 
 
 class FieldForce(PrescribedPotential):
@@ -46,7 +42,7 @@ class FieldForce(PrescribedPotential):
         self._rate = torch.zeros_like(mass)
 
     @staticmethod
-    def of_system(law: Law, parameters: Channel, system: System) -> FieldForce:
+    def of_system(law: Law, parameters: Channel, system: Nodes) -> FieldForce:
         """On its bodies, as far as fields count for them."""
         mass = system.mass.clone()
         for body, where in zip(system.bodies, system.body_slices(), strict=True):

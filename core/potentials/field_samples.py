@@ -14,13 +14,13 @@ from torch import Tensor
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.winding_number import winding_number
 from ..meshing.cells import points_in_tets
+from ..nodes import Nodes
 from ..scene.channel import Channel
 from ..scene.contact_settings import ContactSurface
 from .field_laws import Law, Response
 
 if TYPE_CHECKING:
     from ..scene.force_fields import ForceField
-    from ..system import System
 
 FloatArray = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class FieldSamples:
     shares: Tensor
 
     @staticmethod
-    def of_system(field: ForceField, system: System) -> FieldSamples | None:
+    def of_system(field: ForceField, system: Nodes) -> FieldSamples | None:
         """Samples of all bodies of a system; None where no field varies inside of a tet."""
         corners, weights, masses = [], [], []
         is_fine = False

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.inverse_distance import nearest_weights
+from ..nodes import Nodes
 from ..scene.channel import Channel
 from ..scene.frame_times import FrameTimes
 from ..scene.goals import Goals
@@ -22,9 +22,6 @@ from ..scene.start_shape import skin_embedding_of
 from .ground_points import EmbeddedPoints
 from .potential import TimeStep
 from .prescribed import PrescribedPotential
-
-if TYPE_CHECKING:
-    from ..system import System
 
 FloatArray = NDArray[np.float64]
 
@@ -50,7 +47,7 @@ class _GoalPoints:
     masses: FloatArray
 
     @staticmethod
-    def of(system: System, body: int, goals: Goals) -> _GoalPoints:
+    def of(system: Nodes, body: int, goals: Goals) -> _GoalPoints:
         corners, shares, masses = _carriers(system, body, goals)
         corners = (corners + system.vertex_offsets[body]).T
         points = EmbeddedPoints(
@@ -71,7 +68,7 @@ class _GoalPoints:
         )
 
     @staticmethod
-    def throughout(system: System, body: int, pose: Channel, goals: Goals) -> _GoalPoints:
+    def throughout(system: Nodes, body: int, pose: Channel, goals: Goals) -> _GoalPoints:
         """Dashpots of all tet vertices of a body with a pose, by the goals of its skin.
 
         Per mass, each vertex has those of the points of the skin that are nearest: what swings
@@ -114,7 +111,7 @@ class GoalSprings(PrescribedPotential):
         self.goals = goals
 
     @staticmethod
-    def of(system: System, body: int, goals: Goals) -> GoalSprings:
+    def of(system: Nodes, body: int, goals: Goals) -> GoalSprings:
         return GoalSprings(_GoalPoints.of(system, body, goals))
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -163,7 +160,7 @@ class GoalDamping(PrescribedPotential):
         self._before = torch.zeros_like(self.parameters)
 
     @staticmethod
-    def of(system: System, body: int, goals: Goals) -> GoalDamping:
+    def of(system: Nodes, body: int, goals: Goals) -> GoalDamping:
         owner = system.bodies[body]
         if owner.pose is None or owner.goals is goals:
             points = _GoalPoints.of(system, body, goals)
@@ -217,13 +214,13 @@ class GoalDamping(PrescribedPotential):
         return self.goals.targets.at(whole, time - whole)
 
 
-def carried_masses(system: System, body: int, goals: Goals) -> FloatArray:
+def carried_masses(system: Nodes, body: int, goals: Goals) -> FloatArray:
     """(P,) of the points of goals, in kg."""
     return _carriers(system, body, goals)[2]
 
 
 def _carriers(
-    system: System, body: int, goals: Goals
+    system: Nodes, body: int, goals: Goals
 ) -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
     """(P, 4) tet vertices that carry points with goals, their (P, 4) shares, and the (P,) masses of
     the points in kg."""

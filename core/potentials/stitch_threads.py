@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,15 +16,13 @@ from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..errors import SceneError
 from ..geometry.groups import expand
+from ..nodes import Nodes
 from ..preparation.attached_vertices import carriers, point_positions
 from ..scene.channel import Channel
 from ..scene.contact_distances import contact_distances
 from ..scene.stitches import Stitches
 from .attachments import STIFFNESS_FACTOR, sparse_tensor, stiffness_around
 from .prescribed import PrescribedPotential
-
-if TYPE_CHECKING:
-    from ..system import System
 
 FloatArray = NDArray[np.float64]
 
@@ -65,7 +63,7 @@ class StitchThreads(PrescribedPotential):
         self._slack = torch.as_tensor(np.maximum(starts - gap, 0.0)).to(template)
 
     @staticmethod
-    def of(system: System, stitches: Stitches) -> StitchThreads:
+    def of(system: Nodes, stitches: Stitches) -> StitchThreads:
         """
         Raises:
             SceneError: when a body has no such point, or it is named twice.
@@ -169,7 +167,7 @@ class StitchThreads(PrescribedPotential):
         )
 
 
-def _nearest_pairs(system: System, stitches: Stitches) -> NDArray[np.int64]:
+def _nearest_pairs(system: Nodes, stitches: Stitches) -> NDArray[np.int64]:
     """(S, 2) points of the two bodies that are stitched to each other."""
     # It takes a moment that scenes without stitches need not wait.
     from scipy.spatial import cKDTree
@@ -200,7 +198,7 @@ def _nearest_pairs(system: System, stitches: Stitches) -> NDArray[np.int64]:
     return pairs
 
 
-def _gap(system: System, stitches: Stitches) -> float:
+def _gap(system: Nodes, stitches: Stitches) -> float:
     if stitches.gap is not None:
         return stitches.gap
     if system.scene.contact is None:

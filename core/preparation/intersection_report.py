@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..scene.checks import Vector
+Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from .channel import Channel
-
-if TYPE_CHECKING:
-    from ..potentials import Potential
-    from ..system import System
+from .forces import BodyForce
 
 
 @dataclass(frozen=True, eq=False)
-class Accelerations:
+class Accelerations(BodyForce):
     """Forces on single vertices, in proportion to their masses.
 
     Args:
@@ -22,11 +18,3 @@ class Accelerations:
     """
 
     channel: Channel
-
-    def potential(self, system: System, body: int) -> Potential:
-        """What they do to the body of that index."""
-        from ..potentials.vertex_accelerations import VertexAccelerations
-
-        where = system.body_slices()[body]
-        channel = self.channel.mapped(lambda samples: samples.swapaxes(1, 2))
-        return VertexAccelerations(system.mass, where, system.tensor_channel(channel))

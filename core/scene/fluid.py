@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from . import checks
-
-if TYPE_CHECKING:
-    from ..potentials import Potential
-    from ..system import System
+from .forces import DescribedForce
 
 
 @dataclass(frozen=True)
-class Fluid:
+class Fluid(DescribedForce):
     """A still fluid below a level, everywhere. It carries what the material of bodies displaces,
     as if their hollows were full of it, and slows them.
 
@@ -36,15 +32,3 @@ class Fluid:
         checks.above_zero(self.density, "Fluid: the density in kg/m³")
         checks.at_least_zero(self.drag, "Fluid: the drag coefficient")
         checks.at_least_zero(self.damping, "Fluid: the damping per second")
-
-    def potential(self, system: System) -> list[Potential]:
-        """Buoyancy, and drag where there is any."""
-        from ..potentials.buoyancy import Buoyancy
-        from ..potentials.fluid_drag import FluidDrag
-        from ..potentials.submerged_tets import SubmergedTets
-
-        tets = SubmergedTets(system.meshes, self.level, system.mass)
-        found: list[Potential] = [Buoyancy.of(tets, self.density, system.gravity)]
-        if self.drag > 0.0 or self.damping > 0.0:
-            found.append(FluidDrag.of(tets, self, system.meshes, system.mass))
-        return found

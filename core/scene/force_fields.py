@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -13,12 +13,9 @@ from ..tracked import tracks_tensors
 from . import channel, checks
 from .channel import Channel
 from .checks import Vector
+from .forces import DescribedForce
 from .schema import IF_THERE, check_kinds
 from .velocity_grid import VelocityGrid
-
-if TYPE_CHECKING:
-    from ..potentials import Potential
-    from ..system import System
 
 Number = Channel | float
 FieldKind = Literal[
@@ -91,7 +88,7 @@ class Falloff:
 
 @tracks_tensors
 @dataclass(eq=False)
-class ForceField:
+class ForceField(DescribedForce):
     """An acceleration that goes by place and velocity, the same for all that has mass.
 
     It is what the field of Blender does to a particle of 1 kg, charge 1. ``docs/physics.md`` has
@@ -162,21 +159,6 @@ class ForceField:
                 f"{self.name}: a grid of velocities belongs to a fluid flow, and to no other kind."
             )
 
-    def potential(self, system: System) -> Potential:
-        """What it does to the bodies of a system."""
-        from ..potentials.field_force import FieldForce
-        from ..potentials.field_laws import FieldLaw, Law
-        from ..potentials.field_samples import FieldSamples, SampledLaw
-        from ..potentials.field_shadow import FieldShadow
-
-        samples = FieldSamples.of_system(self, system)
-        template = system.mass if samples is None else samples.weights[0]
-        absorbers = [each for each in system.scene.absorbers if each.name != self.name]
-        shadow = FieldShadow(absorbers, template) if self.is_absorbed and absorbers else None
-        law: Law = FieldLaw(self, template, shadow)
-        law = law if samples is None else SampledLaw(law, samples)
-        return FieldForce.of_system(law, self.parameters, system)
-
     @property
     def parameters(self) -> Channel:
         """(17,) of the origin, the axis, and the numbers in their order; of a fluid flow then the
@@ -193,7 +175,7 @@ class ForceField:
 
 @tracks_tensors
 @dataclass(eq=False)
-class Wind:
+class Wind(DescribedForce):
     """Air that takes along what has mass: the acceleration ``drag`` (w − v) at the velocity v.
 
     What falls through it ends at the speed w + g / drag.
@@ -215,13 +197,6 @@ class Wind:
         check_kinds(self, "Wind")
         self.velocity = channel.vector(self.velocity, f"{self.name}: the velocity")
         self.drag = channel.number(self.drag, f"{self.name}: the drag", least=0.0)
-
-    def potential(self, system: System) -> Potential:
-        """What it does to the bodies of a system."""
-        from ..potentials.field_force import FieldForce
-        from ..potentials.field_laws import WindLaw
-
-        return FieldForce.of_system(WindLaw(), self.parameters, system)
 
     @property
     def parameters(self) -> Channel:

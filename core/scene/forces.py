@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What acts on a scene, or on a body of it, beside what all have."""
+"""What acts on a scene, or on a body of it, beside what all have.
+
+The registry of ``potentials`` makes the energies of the forces that are described here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
-
-if TYPE_CHECKING:
-    from ..potentials import Potential
-    from ..system import System
+from typing import Any, Protocol, runtime_checkable
 
 
-@runtime_checkable
-class Force(Protocol):
-    """Anything that makes an energy of a scene as tensors, such as a dataclass of parameters."""
+class DescribedForce:
+    """Base of the dataclasses that describe a force on all bodies of a scene."""
 
-    def potential(self, system: System) -> Potential | Sequence[Potential]:
-        """The energy whose gradient, taken away, is the force; or several."""
-        ...
+
+class BodyForce:
+    """Base of the dataclasses that describe a force on one body, such as the pressure in it."""
 
 
 @runtime_checkable
-class BodyForce(Protocol):
-    """The same of one body, such as the pressure inside of it."""
+class CustomForce(Protocol):
+    """A force of a script: anything that makes an energy of a scene as tensors."""
 
-    def potential(self, system: System, body: int) -> Potential:
-        """The energy, of the vertices of the body of that index."""
+    def potential(self, system: Any) -> Any:
+        """Return the ``Potential`` whose gradient, taken away, is the force; or several."""
         ...
+
+
+Force = DescribedForce | CustomForce

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,16 +12,13 @@ from ..errors import SceneError
 from ..tracked import tracks_tensors
 from . import checks
 from .channel import Channel
+from .forces import BodyForce
 from .schema import IF_THERE, check_kinds
-
-if TYPE_CHECKING:
-    from ..potentials import Potential
-    from ..system import System
 
 
 @tracks_tensors
 @dataclass(eq=False)
-class Goals:
+class Goals(BodyForce):
     """Springs from points of a body to targets, each with a dashpot beside it.
 
     With the mass m of a point, its weight w and ω = 2π frequency, the spring has the stiffness
@@ -98,37 +94,14 @@ class Goals:
                 "nothing of where the inside is to be."
             )
 
-    def potential(self, system: System, body: int) -> Potential:
-        """The springs."""
-        from ..potentials.goals import GoalSprings
-
-        return GoalSprings.of(system, body, self)
-
 
 @dataclass(frozen=True, eq=False)
-class GoalDampers:
+class GoalDampers(BodyForce):
     """The dashpots of goals."""
 
     goals: Goals
 
-    def potential(self, system: System, body: int) -> Potential:
-        """What they take from a step."""
-        from ..potentials.goals import GoalDamping
-
-        return GoalDamping.of(system, body, self.goals)
-
 
 @dataclass(frozen=True, eq=False)
-class Support:
+class Support(BodyForce):
     """What bears the weight of a body that goes by a pose."""
-
-    def potential(self, system: System, body: int) -> Potential:
-        """Gravity, upside down."""
-        from ..potentials.gravity import Gravity
-
-        where = system.body_slices()[body]
-        lifted = system.mass.new_zeros(system.vertex_count)
-        lifted[where] = -system.mass[where]
-        return Gravity(
-            lifted, system.tensor_channel(Channel.of(system.scene.gravity, "Gravity", 3))
-        )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -340,3 +341,11 @@ class SoftBody:
                 f"{self.name}: the {name} has the shape {shape}, but there are {tets} tets; give "
                 "one number, or one a tet."
             )
+
+
+def burst_warning(bodies: Sequence[SoftBody]) -> str:
+    """A sentence more for messages on what diverges: on the bodies with gas inside, if any."""
+    names = ", ".join(body.name for body in bodies if body.has_gas)
+    if not names:
+        return ""
+    return f" The pressure inside of {names} may have burst what holds it: lower it."

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,16 +11,13 @@ from numpy.typing import NDArray
 from ..errors import SceneError
 from . import channel, checks
 from .channel import Channel
+from .forces import DescribedForce
 from .release import Release
 from .schema import IF_THERE, check_kinds
 
-if TYPE_CHECKING:
-    from ..potentials import Potential
-    from ..system import System
-
 
 @dataclass(eq=False)
-class Stitches:
+class Stitches(DescribedForce):
     """A thread from each of some points to the nearest one of others.
 
     A thread only pulls. It is as long as the points are apart at the start where it is open, and
@@ -66,12 +62,6 @@ class Stitches:
         if self.threads is not None:
             self.threads = checks.whole_numbers(self.threads, "A thread").ravel()
         check_kinds(self, "Stitches")
-
-    def potential(self, system: System) -> Potential:
-        """The energy of the threads."""
-        from ..potentials.stitch_threads import StitchThreads
-
-        return StitchThreads.of(system, self)
 
 
 def _indices(points: NDArray[np.int32]) -> NDArray[np.int32]:

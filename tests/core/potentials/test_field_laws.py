@@ -11,9 +11,10 @@ import torch
 
 from supple.core import Falloff, ForceField, Scene, SoftBody, VelocityGrid
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials import FieldForce
+from supple.core.potentials.field_force import FieldForce
 from supple.core.potentials.field_laws import FieldLaw
 from supple.core.potentials.field_noise import GradientNoise
+from supple.core.potentials.registry import potentials_of
 from supple.core.scene.force_fields import FieldKind
 from supple.core.system import System
 from supple.tests.core.pretended_cuda import pretended_cuda
@@ -55,7 +56,7 @@ def test_on_cuda_fields_are_the_same_and_no_step_waits_for_them(kind) -> None:
 
     def forces(device: str, count: list[int]) -> torch.Tensor:
         system = System(scene, torch.device(device), torch.float64)
-        potential, positions = field.potential(system), system.rest_positions()
+        potential, positions = potentials_of(field, system)[0], system.rest_positions()
         out, before = torch.zeros_like(positions), pretended.waits
         potential.add_rate_forces(positions, positions - 0.3, out)
         count.append(pretended.waits - before)
@@ -89,7 +90,7 @@ def test_the_lagged_response_falls_off_where_points_go_and_never_pushes_on() -> 
     points = torch.tensor([[0.5, 0.0, 0.0], [0.0, 0.7, 0.2]], dtype=torch.float64).T
     system = System(Scene([body()]), torch.device("cpu"), torch.float64)
     for strength, least in ((4.0, 4.0), (-4.0, 0.0)):
-        potential = ForceField("harmonic", strength).potential(system)
+        potential = potentials_of(ForceField("harmonic", strength), system)[0]
         assert isinstance(potential, FieldForce)
         _, stiffness = potential._linear_at(points)
         values = torch.linalg.eigvalsh(stiffness.permute(2, 0, 1))

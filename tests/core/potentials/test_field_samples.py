@@ -9,7 +9,8 @@ import torch
 
 from supple.core import Scene, SoftBody, SurfaceMesh, TetMesh
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials import FieldForce
+from supple.core.potentials.field_force import FieldForce
+from supple.core.potentials.registry import potentials_of
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.scene.force_fields import Falloff, ForceField, Wind
 from supple.core.system import System
@@ -93,5 +94,5 @@ def test_a_field_that_is_the_same_all_over_a_body_pushes_every_vertex_alike() ->
 def test_what_is_uniform_is_not_sampled() -> None:
     system = System(Scene([SoftBody(block(), SOFT)]), torch.device("cpu"), torch.float64)
     for field in (Wind((1.0, 0.0, 0.0)), ForceField("force", 1.0, origin=(0.0, 0.0, 50.0))):
-        force = field.potential(system)
+        force = potentials_of(field, system)[0]
         assert isinstance(force, FieldForce) and type(force.law).__name__ != "SampledLaw"

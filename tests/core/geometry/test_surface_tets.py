@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.meshing.ownership import SurfaceTets
+from supple.core.geometry.surface_tets import SurfaceTets
 
 # A tet below z = 0, and two copies of the one above it, from which a gap along x = y parts them.
 VERTICES = np.array(

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The energies of the forces that a scene describes: one row for each dataclass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..geometry.gas_boundary import gas_boundary
+from ..nodes import Nodes
+from ..scene.accelerations import Accelerations
+from ..scene.channel import Channel
+from ..scene.drag import Drag
+from ..scene.fluid import Fluid
+from ..scene.force_fields import ForceField, Wind
+from ..scene.forces import BodyForce, Force
+from ..scene.goals import GoalDampers, Goals, Support
+from ..scene.pressure import Pressure, TargetVolume
+from ..scene.stitches import Stitches
+from .buoyancy import Buoyancy
+from .drag import DragForce
+from .enclosed_volume import EnclosedVolume
+from .field_force import FieldForce
+from .field_laws import FieldLaw, Law, WindLaw
+from .field_samples import FieldSamples, SampledLaw
+from .field_shadow import FieldShadow
+from .fluid_drag import FluidDrag
+from .goals import GoalDamping, GoalSprings
+from .gravity import Gravity
+from .potential import Potential
+from .pressure import Pressure as PressureEnergy
+from .submerged_tets import SubmergedTets
+from .target_volume import TargetVolume as TargetVolumeEnergy
+from .vertex_accelerations import VertexAccelerations
+
+
+def potentials_of(force: Force, nodes: Nodes) -> list[Potential]:
+    """Return the energies of a force of the scene; their gradients, taken away, are the force."""
+    row = _OF_SCENE.get(type(force))
+    made = force.potential(nodes) if row is None else row(force, nodes)  # type: ignore[union-attr]
+    return [made] if isinstance(made, Potential) else [*made]
+
+
+def body_potential(force: BodyForce, nodes: Nodes, body: int) -> Potential:
+    """Return the energy of a force on the body of that index."""
+    return _OF_BODIES[type(force)](force, nodes, body)
+
+
+def _field(field: ForceField, nodes: Nodes) -> Potential:
+    samples = FieldSamples.of_system(field, nodes)
+    template = nodes.mass if samples is None else samples.weights[0]
+    absorbers = [each for each in nodes.scene.absorbers if each.name != field.name]
+    shadow = FieldShadow(absorbers, template) if field.is_absorbed and absorbers else None
+    law: Law = FieldLaw(field, template, shadow)
+    law = law if samples is None else SampledLaw(law, samples)
+    return FieldForce.of_system(law, field.parameters, nodes)
+
+
+def _wind(wind: Wind, nodes: Nodes) -> Potential:
+    return FieldForce.of_system(WindLaw(), wind.parameters, nodes)
+
+
+def _fluid(fluid: Fluid, nodes: Nodes) -> list[Potential]:
+    """Buoyancy, and drag where there is any."""
+    tets = SubmergedTets(nodes.meshes, fluid.level, nodes.mass)
+    energies: list[Potential] = [Buoyancy.of(tets, fluid.density, nodes.gravity)]
+    if fluid.drag > 0.0 or fluid.damping > 0.0:
+        energies.append(FluidDrag.of(tets, fluid, nodes.meshes, nodes.mass))
+    return energies
+
+
+def _stitches(stitches: Stitches, nodes: Nodes) -> Potential:
+    # It asks scipy for sparse matrices, which other scenes need not wait for.
+    from .stitch_threads import StitchThreads
+
+    return StitchThreads.of(nodes, stitches)
+
+
+def _accelerations(force: Accelerations, nodes: Nodes, body: int) -> Potential:
+    where = nodes.body_slices()[body]
+    channel = force.channel.mapped(lambda samples: samples.swapaxes(1, 2))
+    return VertexAccelerations(nodes.mass, where, nodes.tensor_channel(channel))
+
+
+def _drag(drag: Drag, nodes: Nodes, body: int) -> Potential:
+    mesh, density = nodes.meshes[body], nodes.bodies[body].density
+    masses = np.zeros(nodes.vertex_count)
+    first = nodes.vertex_offsets[body]
+    mass = mesh.lumped_mass(density * np.asarray(drag.factors, dtype=np.float64))
+    masses[first : first + len(mass)] = mass
+    return DragForce(nodes.tensor_channel(drag.rate), torch.as_tensor(masses).to(nodes.mass))
+
+
+def _support(_: Support, nodes: Nodes, body: int) -> Potential:
+    """Gravity, upside down."""
+    where = nodes.body_slices()[body]
+    lifted = nodes.mass.new_zeros(nodes.vertex_count)
+    lifted[where] = -nodes.mass[where]
+    gravity = Channel.of(nodes.scene.gravity, "Gravity", 3)
+    return Gravity(lifted, nodes.tensor_channel(gravity))
+
+
+def _pressure(pressure: Pressure, nodes: Nodes, body: int) -> Potential:
+    return PressureEnergy(nodes.tensor_channel(pressure.pascal), _gas(nodes, body))
+
+
+def _target_volume(target: TargetVolume, nodes: Nodes, body: int) -> Potential:
+    factors = nodes.tensor_channel(target.factors)
+    return TargetVolumeEnergy(factors, target.stiffness, _gas(nodes, body))
+
+
+def _gas(nodes: Nodes, body: int) -> EnclosedVolume:
+    triangles, weights = gas_boundary(nodes.meshes[body])
+    first, name = nodes.vertex_offsets[body], nodes.bodies[body].name
+    return EnclosedVolume(triangles + first, weights, nodes.rest_positions(), name)
+
+
+_OF_SCENE: dict[type, Callable[[Any, Nodes], Potential | list[Potential]]] = {
+    ForceField: _field,
+    Wind: _wind,
+    Fluid: _fluid,
+    Stitches: _stitches,
+}
+_OF_BODIES: dict[type, Callable[[Any, Nodes, int], Potential]] = {
+    Goals: lambda goals, nodes, body: GoalSprings.of(nodes, body, goals),
+    GoalDampers: lambda dampers, nodes, body: GoalDamping.of(nodes, body, dampers.goals),
+    Support: _support,
+    Pressure: _pressure,
+    Drag: _drag,
+    TargetVolume: _target_volume,
+    Accelerations: _accelerations,
+}
