@@ -14,9 +14,9 @@ from torch import Tensor
 
 from .cached_at import CachedAt
 from .geometry.tet_mesh import signed_volumes
-from .nodes import Nodes
 from .obstacles import Obstacles
 from .potentials import Potential, PrescribedPotential, Pressure, TargetVolume, registry
+from .potentials.nodes import Nodes
 from .potentials.plastic_flow import PlasticFlow
 from .scene.scene import Scene
 from .scene.start_shape import start_velocities

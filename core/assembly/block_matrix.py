@@ -15,9 +15,9 @@ from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
 from ..geometry.groups import runs
+from ..geometry.segments import segment_sums
 from ..kernels.element_blocks import add_elements
 from .off_pattern_blocks import OffPatternBlocks
-from .segments import segment_sums
 
 #: The pairs of a tet's corners whose blocks an element matrix lists; the others are transposes.
 CORNER_PAIRS = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3))

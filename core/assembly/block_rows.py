@@ -6,10 +6,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..geometry.segments import segment_sums
 from .block_matrix import BlockMatrix, BlockPattern
 from .off_pattern_blocks import OffPatternBlocks
 from .scalar_rows import ScalarRows
-from .segments import segment_sums
 
 
 class BlockRows:

@@ -14,12 +14,12 @@ from torch import Tensor
 
 from ..compiled import is_compiled
 from ..geometry.groups import grouped
+from ..geometry.segments import segment_sums
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.rest_shape import write_rest_shape
 from ..kernels.torch_matrices import det3, inverses3, matmul3
 from ..kernels.volumes import volume_ratios_on_cpu
 from .block_matrix import CORNER_PAIRS, BlockPattern, ElementMap
-from .segments import segment_sums
 
 # Of a symmetric 3 × 3 matrix, row by row.
 _UPPER = tuple((i, j) for i in range(3) for j in range(i, 3))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..assembly.segments import segment_sums
+from .segments import segment_sums
 
 # Principal moments of inertia below this ratio of the largest count as zero: points on a line do
 # not show a rotation about it, and their coordinates may be in single precision.

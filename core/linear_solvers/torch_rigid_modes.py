@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
 from ..assembly.off_pattern_blocks import OffPatternBlocks
-from ..assembly.segments import segment_sums
+from ..geometry.segments import segment_sums
 from .rigid_modes import coarse_inverse
 
 

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..assembly.segments import segment_sums
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.components import components
 from ..geometry.rigid_motion import angular_velocity, rigid_velocity
-from ..nodes import Nodes
+from ..geometry.segments import segment_sums
 from ..scene.channel import ROUNDING
 from .attachments import attached_vertices
 from .goals import GoalSprings
+from .nodes import Nodes
 from .potential import TimeStep
 from .prescribed import PrescribedPotential
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
-from ..assembly.segments import segment_sums
 from ..errors import InstabilityError
+from ..geometry.segments import segment_sums
 
 # Inflated tenfold along each axis: rubber tears sooner.
 MAX_VOLUME_RATIO = 1e3

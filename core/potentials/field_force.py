@@ -8,9 +8,9 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
-from ..nodes import Nodes
 from ..scene.channel import Channel
 from .field_laws import Law, Response
+from .nodes import Nodes
 from .potential import TimeStep
 from .prescribed import PrescribedPotential
 

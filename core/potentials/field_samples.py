@@ -14,10 +14,10 @@ from torch import Tensor
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.winding_number import winding_number
 from ..meshing.cells import points_in_tets
-from ..nodes import Nodes
 from ..scene.channel import Channel
 from ..scene.contact_settings import ContactSurface
 from .field_laws import Law, Response
+from .nodes import Nodes
 
 if TYPE_CHECKING:
     from ..scene.force_fields import ForceField

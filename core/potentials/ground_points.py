@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
-from ..assembly.segments import segment_sums
 from ..compiled import is_compiled
+from ..geometry.segments import segment_sums
 from ..kernels import embedded_points as loops
 
 

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from ..geometry.gas_boundary import gas_boundary
-from ..nodes import Nodes
 from ..scene.accelerations import Accelerations
 from ..scene.channel import Channel
 from ..scene.drag import Drag
@@ -30,6 +29,7 @@ from .field_shadow import FieldShadow
 from .fluid_drag import FluidDrag
 from .goals import GoalDamping, GoalSprings
 from .gravity import Gravity
+from .nodes import Nodes
 from .potential import Potential
 from .pressure import Pressure as PressureEnergy
 from .submerged_tets import SubmergedTets

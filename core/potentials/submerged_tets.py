@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
-from ..assembly.segments import segment_sums
 from ..geometry.groups import grouped
+from ..geometry.segments import segment_sums
 from ..geometry.tet_mesh import TetMesh
 from .submersion import cut_products, mean_depth, submerged_shares
 

@@ -12,15 +12,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .assembly.moving_pins import MovingPins
-from .assembly.tensor_channel import TensorChannel
-from .merged_damping import merged_damping
-from .potentials.gravity import Gravity
-from .potentials.potential import Potential
-from .scene.channel import Channel
-from .scene.frame_times import FrameTimes
-from .scene.scene import Scene
-from .scene.start_shape import start_positions, tet_mesh_of
+from ..assembly.tensor_channel import TensorChannel
+from ..merged_damping import merged_damping
+from ..scene.channel import Channel
+from ..scene.frame_times import FrameTimes
+from ..scene.scene import Scene
+from ..scene.start_shape import start_positions, tet_mesh_of
+from .gravity import Gravity
+from .moving_pins import MovingPins
+from .potential import Potential
 
 
 class Nodes:

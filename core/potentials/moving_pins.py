@@ -10,9 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..assembly.tensor_channel import TensorChannel
 from ..scene.channel import Channel
 from ..scene.soft_body import SoftBody
-from .tensor_channel import TensorChannel
 
 
 @dataclass(frozen=True)
