@@ -73,7 +73,7 @@ class Bake:
             self._frames.append(positions)
             self._starts.append(start)
             self._seen.append(refined_frames.shown(obj))
-        self._changed = outdated.changed_since(context, self._objects)
+        self._changed = "; ".join(outdated.changed_since(context, self._objects))
         self._notes = self._take_as_shown(context)
         self._done = 0.0
         self._fits = self._fitted()
@@ -204,10 +204,15 @@ def is_quick(context: bpy.types.Context) -> bool:
     return all(refined_frames.shown_points(obj) is None for obj in _bodies(context))
 
 
-def outdated_warning(context: bpy.types.Context) -> str:
-    """What to know before a bake of a simulation that is out of date; empty where it is not."""
-    changed = outdated.changed_since(context, _bodies(context))
-    return f"The simulation is out of date, since this was changed: {changed}." if changed else ""
+def outdated_changes(context: bpy.types.Context) -> list[str]:
+    """What was changed since the simulation that a bake takes, a text for each body and the scene;
+    empty where nothing was."""
+    return outdated.changed_since(context, _bodies(context))
+
+
+def outdated_warning(changes: Sequence[str]) -> str:
+    """What a bake reports that was not asked about."""
+    return f"The simulation is out of date, since this was changed: {'; '.join(changes)}."
 
 
 def _bodies(context: bpy.types.Context) -> list[bpy.types.Object]:

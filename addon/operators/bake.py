@@ -13,6 +13,9 @@ from .. import actions, bake_run, ids
 from ..bake_run import Bake
 from .timed_operator import TimedOperator
 
+# Objects that the question before a bake names.
+_MOST_LINES = 5
+
 
 class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
     """Turn the simulated frames of all soft bodies into shape keys, which need no Supple to play"""
@@ -56,24 +59,29 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
         return Bake(context, self.step, self.kind)
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        warning = bake_run.outdated_warning(context)
-        if warning and not (self.is_confirmed or bpy.app.background):
-            _ask(context, warning, {"step": self.step, "kind": self.kind})
+        changes = bake_run.outdated_changes(context)
+        if changes and not (self.is_confirmed or bpy.app.background):
+            _ask(context, changes, {"step": self.step, "kind": self.kind})
             return {"CANCELLED"}
         is_quick = bake_run.is_quick(context)
         result: set[str] = self.execute(context) if is_quick else super().invoke(context, event)
         return result
 
     def act(self: Any, context: bpy.types.Context) -> str:
-        warning = bake_run.outdated_warning(context)
-        if warning and not self.is_confirmed:
-            self.report({"WARNING"}, legible(warning))
+        changes = bake_run.outdated_changes(context)
+        if changes and not self.is_confirmed:
+            self.report({"WARNING"}, legible(bake_run.outdated_warning(changes)))
         return actions.bake(context, self.step, self.kind)
 
 
-def _ask(context: bpy.types.Context, warning: str, choices: dict[str, Any]) -> None:
+def _ask(context: bpy.types.Context, changes: list[str], choices: dict[str, Any]) -> None:
     def draw(popup: bpy.types.Menu, _context: bpy.types.Context) -> None:
-        popup.layout.label(text=legible(warning))
+        popup.layout.label(text="Changed since it was simulated:")
+        for text in changes[:_MOST_LINES]:
+            popup.layout.label(text=legible(text), icon="DOT")
+        if len(changes) > _MOST_LINES:
+            popup.layout.label(text=f"And {len(changes) - _MOST_LINES} more objects.")
+        popup.layout.separator()
         popup.layout.operator_context = "INVOKE_DEFAULT"
         popup.layout.operator(ids.SIMULATE, text="Simulate Again", icon="PLAY")
         button = popup.layout.operator(

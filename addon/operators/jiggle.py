@@ -14,9 +14,8 @@ from .action_operator import ActionOperator
 
 
 class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):
-    """Let the selected meshes wobble on top of their animation, without sagging. What wobbles is a
-    vertex group, the one that is painted or one that is made from the distance to bones; where
-    there are none, what is near the surface"""
+    """Add secondary motion to animated meshes. Uses the active vertex group, or creates one from
+    the distance to bones or to the surface"""
 
     bl_idname = ids.JIGGLE
     bl_label = "Jiggle"

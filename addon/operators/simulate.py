@@ -23,8 +23,7 @@ _left_out: set[int] = set()
 
 
 class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
-    """Simulate all soft bodies of the scene, and selected meshes that are to become some. Goes on
-    where a cancelled simulation stopped"""
+    """Simulate all soft bodies. Selected meshes are added first. Resumes a cancelled run"""
 
     bl_idname = ids.SIMULATE
     bl_label = "Simulate"
@@ -142,5 +141,5 @@ def _ask(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
         for choice, text, icon in choices:
             popup.layout.operator(ids.SIMULATE, text=text, icon=icon).newcomers = choice
 
-    is_none = "are no soft bodies" if several else "is no soft body"
+    is_none = "are not soft bodies" if several else "is not a soft body"
     context.window_manager.popup_menu(draw, title=f"{named(objects, 'meshes')} {is_none} yet")

@@ -21,6 +21,6 @@ class SUPPLE_PT_force_fields(Sidebar, bpy.types.Panel):
         layout = self.layout
         draw_settings(layout, context.scene.supple, "effector_collection")
         names = ", ".join(field.name for field in acting_fields(context))
-        write(layout, context, f"Acting: {names}" if names else "No force field acts.")
+        write(layout, context, f"Acting: {names}" if names else "No active force fields.")
         if absorbing := ", ".join(obj.name for obj in absorbers(context)):
             write(layout, context, f"Absorbing: {absorbing}")

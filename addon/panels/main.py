@@ -13,7 +13,7 @@ from ..reports import ignored, intersections
 from ..worker import solver_environment, warm_worker
 from ..worker.solver_install import why_offline
 from .latest_run import latest_report
-from .notices import draw_notices, latest_notices, simulate_text
+from .notices import draw_notices, forget_notices, latest_notices, simulate_text
 from .sidebar import Sidebar, write
 
 
@@ -30,6 +30,7 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
         found = latest_notices(context) if runs.current is None else []
         _draw_buttons(layout, runs.current, simulate_text(context, found))
         if runs.current is not None:
+            forget_notices()
             _draw_work(layout, context, runs.current)
         else:
             _draw_results(layout, context)

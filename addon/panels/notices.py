@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from itertools import groupby
 
 import bpy
@@ -16,9 +18,10 @@ from .sidebar import write
 
 _SHOWN = 5
 
-# Of scenes, by their session_uid. They stay while an animation plays: to look anew takes half a
-# millisecond a body.
-_latest: dict[int, list[Notice]] = {}
+# The notices of scenes by their session_uid, and when they were looked for. While an animation
+# plays that is done once a second, since it takes half a millisecond a body.
+_latest: dict[int, tuple[float, list[Notice]]] = {}
+_SECONDS_WHILE_PLAYING = 1.0
 
 
 def simulate_text(context: bpy.types.Context, found: list[Notice]) -> str:
@@ -31,10 +34,18 @@ def simulate_text(context: bpy.types.Context, found: list[Notice]) -> str:
 
 def latest_notices(context: bpy.types.Context) -> list[Notice]:
     """Those of the scene, by their buttons."""
-    uid = context.scene.session_uid
-    if uid not in _latest or not context.screen.is_animation_playing:
-        _latest[uid] = sorted(notices(context), key=_button)
-    return _latest[uid]
+    uid, now = context.scene.session_uid, time.monotonic()
+    then, found = _latest.get(uid, (-math.inf, []))
+    age = _SECONDS_WHILE_PLAYING if context.screen.is_animation_playing else 0.0
+    if now - then >= age:
+        found = sorted(notices(context), key=_button)
+        _latest[uid] = now, found
+    return found
+
+
+def forget_notices() -> None:
+    """Look for notices anew at the next drawing, as after a run, which plays its frames."""
+    _latest.clear()
 
 
 def draw_notices(

@@ -295,5 +295,4 @@ def _coarseness(obj: bpy.types.Object) -> str:
 
 def _list(noun: str, names: list[str]) -> str:
     plural = f"{noun}s" if noun and len(names) > 1 else noun
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return f"{plural} {', '.join(names[:3])}{more}".strip()
+    return f"{plural} {outdated.listed(names)}".strip()

@@ -22,11 +22,15 @@ UP_TO_DATE = "up to date"
 _ORDER = (SETTINGS_CHANGED, SCENE_CHANGED, FRAMES_MISSING)
 # Parts of a scene's fingerprint that are neither Supple's settings nor objects.
 _SCENE_SETTINGS = ("gravity", "frame rate", "unit scale", "start frame")
+# Panels whose settings have names that do not tell which panel is meant, by their identifiers.
+_PANELS = ("attach", "contact", "fluid", "ground", "jiggle", "pin", "start", "stitch")
+_MOST_NAMES = 3
 
 
 def state_of(owner: bpy.types.Object | bpy.types.Scene, what: list[str]) -> str:
     """The state of a simulation since this was changed of a body or a scene."""
-    settings = {each.name for each in owner.supple.bl_rna.properties} | set(_SCENE_SETTINGS)
+    settings = {_setting_name(each) for each in owner.supple.bl_rna.properties}
+    settings |= set(_SCENE_SETTINGS)
     return SCENE_CHANGED if settings.isdisjoint(what) else SETTINGS_CHANGED
 
 
@@ -36,14 +40,20 @@ def worst(states: Iterable[str]) -> str:
     return next((state for state in _ORDER if state in there), "")
 
 
-def changed_since(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> str:
-    """What was changed since bodies were simulated, such as ``Cube: Stiffness, mesh``; empty where
-    nothing was."""
+def changed_since(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> list[str]:
+    """What was changed since bodies were simulated, such as ``Cube: Stiffness, mesh``, a text for
+    each body and one for the scene; empty where nothing was."""
     playing = [obj for obj in objects if find_modifier(obj) is not None]
     owners = [(obj.name, changed(obj)) for obj in playing]
     if playing:
         owners.append((context.scene.name, changed_of_scene(context.scene)))
-    return "; ".join(f"{name}: {', '.join(what)}" for name, what in owners if what)
+    return [f"{name}: {listed(what)}" for name, what in owners if what]
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first few of some names, and the count of the others."""
+    left = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {left} more" if left > 0 else "")
 
 
 def changed(obj: bpy.types.Object) -> list[str]:
@@ -95,14 +105,21 @@ def _new(then: Sequence[str], now: Sequence[str], labels: Sequence[str]) -> list
 def _changed_settings(
     owner: bpy.types.Object | bpy.types.Scene, then: Parts, now: Parts
 ) -> list[str]:
-    """The names of the settings that differ, as panels show them."""
+    """The names of the settings that differ."""
     before, after = then.get(SETTINGS_PART, {}), now[SETTINGS_PART]
     if not isinstance(before, dict):
         return ["settings"]
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     properties = owner.supple.bl_rna.properties
     shown = [properties.get(name.partition("[")[0]) for name in names]
-    return list(dict.fromkeys(each.name for each in shown if each is not None))
+    return list(dict.fromkeys(_setting_name(each) for each in shown if each is not None))
+
+
+def _setting_name(setting: bpy.types.Property) -> str:
+    """The name that a panel shows, without the unit, such as ``Ground Height``."""
+    name, panel = setting.name.partition(" (")[0], setting.identifier.partition("_")[0]
+    is_clear = panel not in _PANELS or panel in name.lower()
+    return str(name if is_clear else f"{panel.capitalize()} {name}")
 
 
 def _read(text: str) -> Parts:

@@ -73,15 +73,20 @@ def test_free_says_which_meshes_stay_since_they_were_edited(scene, add_body, pla
 def test_a_bake_of_an_outdated_run_says_so_first_and_afterwards(scene, add_body, play):
     obj = add_body()
     play(3)
-    assert bake_run.outdated_warning(bpy.context) == ""
+    assert bake_run.outdated_changes(bpy.context) == []
     obj.supple.young *= 2.0
-    warning = bake_run.outdated_warning(bpy.context)
-    assert warning.startswith("The simulation is out of date, since this was changed: Cube: Stiff")
+    bpy.context.scene.supple.ground_height -= 1.0
+    changes = bake_run.outdated_changes(bpy.context)
+    assert changes == ["Cube: Stiffness", "Scene: Ground Height"]
+    assert bake_run.outdated_warning(changes) == (
+        "The simulation is out of date, since this was changed: Cube: Stiffness; Scene: Ground "
+        "Height."
+    )
     message = actions.bake(bpy.context)
     assert message.startswith("Baked 4 frames to shape keys: Cube. It is of the simulation before")
     assert (
-        "what was changed since (Cube: Stiffness (Pa)); simulate and bake again for that."
-        in message
+        "what was changed since (Cube: Stiffness; Scene: Ground Height); simulate and bake again "
+        "for that." in message
     )
 
 
@@ -90,14 +95,14 @@ def test_in_a_window_an_outdated_bake_is_asked_about(scene, add_body, play, monk
     play(3)
     scene.gravity.z = -1.0
     asked: list[str] = []
-    monkeypatch.setattr(bake, "_ask", lambda _, warning, choices: asked.append(warning))
+    monkeypatch.setattr(bake, "_ask", lambda _, changes, choices: asked.extend(changes))
     monkeypatch.setattr(bpy, "app", SimpleNamespace(background=False))
     operator = SimpleNamespace(
         is_confirmed=False, step=1, kind="automatic", execute=lambda _: {"X"}
     )
     invoke: Any = bake.SUPPLE_OT_bake.invoke
     assert invoke(operator, bpy.context, None) == {"CANCELLED"}
-    assert asked == ["The simulation is out of date, since this was changed: Scene: gravity."]
+    assert asked == ["Scene: gravity"]
     operator.is_confirmed = True
     assert invoke(operator, bpy.context, None) == {"X"}
     assert obj.data.shape_keys is None

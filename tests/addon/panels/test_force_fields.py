@@ -15,7 +15,7 @@ def test_the_panel_names_the_fields_that_act(scene, add_body):
     body = add_body()
     panel = drawn(SUPPLE_PT_force_fields, body)
     assert panel.settings == ["effector_collection"]
-    assert panel.texts == [("NONE", "No force field acts.")]
+    assert panel.texts == [("NONE", "No active force fields.")]
     for kind in ("WIND", "TURBULENCE", "GUIDE"):
         bpy.ops.object.effector_add(type=kind)
     fan = bpy.data.objects["Wind"]

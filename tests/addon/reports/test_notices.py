@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -12,7 +13,13 @@ import pytest
 from supple.addon import actions, ids
 from supple.addon.bake import shape_keys
 from supple.addon.modifiers import find_modifier
-from supple.addon.panels.notices import draw_notices, latest_notices
+from supple.addon.panels import notices as notices_panel
+from supple.addon.panels.notices import (
+    draw_notices,
+    forget_notices,
+    latest_notices,
+    simulate_text,
+)
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import notices
 from supple.core.errors import SuppleError
@@ -187,6 +194,28 @@ def test_while_an_animation_plays_the_tab_keeps_what_it_says_of_each_scene(scene
     assert said(bpy.data.scenes.new("Empty"), is_playing=True) == []
     assert said(scene, is_playing=True) == told
     assert said(scene, is_playing=False) == []
+
+
+def test_while_an_animation_plays_the_tab_looks_once_a_second(scene, add_body, play, monkeypatch):
+    obj, now = add_body(), [100.0]
+    play(3)
+    monkeypatch.setattr(notices_panel, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    forget_notices()
+    context = around(obj, True)
+
+    def text() -> str:
+        return simulate_text(context, latest_notices(context))
+
+    assert text() == "Simulate (up to date)"
+    obj.supple.young *= 2.0
+    now[0] += 0.9
+    assert text() == "Simulate (up to date)"
+    now[0] += 0.2
+    assert text() == "Simulate (settings changed)"
+    obj.supple.young /= 2.0
+    # As while a run shows its progress.
+    forget_notices()
+    assert text() == "Simulate (up to date)"
 
 
 def test_free_of_a_body_that_is_edited_keeps_its_frames(add_body, play):

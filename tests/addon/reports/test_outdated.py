@@ -10,6 +10,7 @@ import pytest
 
 from supple.addon import actions, ids
 from supple.addon.panels.main import SUPPLE_PT_main
+from supple.addon.reports import outdated
 
 from ..layout import drawn
 
@@ -40,6 +41,20 @@ def test_the_button_tells_what_it_would_do(scene, add_body, play):
     scene.gravity.z = -9.81
     shutil.rmtree(job.folder)
     assert _button(obj) == "Simulate (frames missing)"
+
+
+def test_settings_are_named_by_their_panel_where_the_name_alone_is_not_clear(scene, add_body, play):
+    obj = add_body()
+    play(3)
+    scene.supple.ground_height -= 1.0
+    scene.supple.ground_friction = 0.1
+    assert outdated.changed_of_scene(scene) == ["Ground Height", "Ground Friction"]
+    scene.supple.contact_distance, scene.supple.fluid_density = 0.1, 900.0
+    assert outdated.changed_since(bpy.context, [obj]) == [
+        "Scene: Contact Distance, Ground Height, Ground Friction and 1 more"
+    ]
+    obj.supple.young, obj.supple.pin_force, obj.supple.drag = 1e6, 5.0, 2.0
+    assert outdated.changed(obj) == ["Pin Break Force", "Stiffness", "Drag"]
 
 
 @pytest.mark.usefixtures("solver_here")

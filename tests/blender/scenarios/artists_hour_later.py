@@ -76,6 +76,16 @@ def _jiggle(ui: Ui) -> Steps:
 
 
 def _bake(ui: Ui) -> Steps:
+    cube = bpy.data.objects["Cube"]
+    cube.supple.young *= 2.0
+    yield from ui.click_button("supple.bake")
+    yield from ui.wait(0.5)
+    yield from ui.screenshot("17 outdated bake asked about")
+    assert cube.data.shape_keys is None
+    yield from ui.hover("WINDOW")
+    yield from ui.key("ESC")
+    yield from ui.wait(0.3)
+    cube.supple.young /= 2.0
     yield from ui.click_button("supple.bake")
     yield from ui.wait_for(lambda: bpy.data.objects["Belly"].data.shape_keys, "shape keys", 120)
     yield from ui.wait_for(lambda: ui.module("runs").current is None, "the end of the bake", 120)
