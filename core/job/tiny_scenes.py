@@ -86,7 +86,8 @@ def clearance() -> None:
     assert isinstance(low, TetMesh) and isinstance(high, TetMesh)
     parts = TetMesh(np.concatenate([low.vertices, high.vertices]), [[0, 1, 2, 3], [4, 5, 6, 7]])
     bodies = [SoftBody(parts), _tet(height=2.013)]
-    _simulate(Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic())
+    # In more steps than positions are sampled.
+    _simulate(Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic(), 16)
 
 
 def explicit_contact() -> None:
@@ -251,10 +252,10 @@ def _seen_tet() -> SoftBody:
     return replace(body, seen_surface=seen)
 
 
-def _simulate(scene: Scene, integrator: Integrator) -> None:
+def _simulate(scene: Scene, integrator: Integrator, substeps: int | None = None) -> None:
     from ..simulator import Simulator
 
-    for _ in Simulator(scene, integrator, device="cpu").run(2):
+    for _ in Simulator(scene, integrator, substeps=substeps, device="cpu").run(2):
         pass
 
 

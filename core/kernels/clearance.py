@@ -38,36 +38,44 @@ def max_own_displacement(path: Any, first: int, last: int) -> float:
 
 
 @compiled()
-def deviations(path: Any, times: Any, first: int, last: int, is_linear: bool, out: Any) -> None:
+def path_bends(path: Any, times: Any, out: Any) -> None:
+    """(K + 1, V, 3) by how much each vertex leaves the straight lines to its positions before and
+    after, in metres; zero at both ends."""
+    for k in range(len(path)):
+        for v in range(path.shape[1]):
+            bend = (0.0, 0.0, 0.0)
+            if 0 < k < len(path) - 1:
+                ahead, behind = times[k + 1] - times[k], times[k] - times[k - 1]
+                rate = scaled(1.0 / ahead, _displacement(path, k, k + 1, v))
+                change = advanced(rate, -1.0 / behind, _displacement(path, k - 1, k, v))
+                bend = scaled(DEVIATION_RATIO * max(ahead, behind), change)
+            out[k, v, 0], out[k, v, 1], out[k, v, 2] = bend
+
+
+@compiled()
+def deviations(path: Any, times: Any, bends: Any, first: int, last: int, out: Any) -> None:
     """(V,) how far paths deviate from their secant between two times, in metres.
 
     Args:
-        is_linear: whether all move linearly from each position to the next; else changes of their
-            rates bound how far they deviate from that.
+        bends: (K + 1, V, 3) by ``path_bends``; zeros where all move linearly from each position to
+            the next.
     """
     span = times[last] - times[first]
     for v in range(path.shape[1]):
         start, displacement = vector_at(path[first], v), _displacement(path, first, last, v)
-        sample_deviation = rate_deviation = 0.0
-        for k in range(first + 1, last):
+        of_samples = of_bends = 0.0
+        for k in range(first, last + 1):
             secant = advanced(start, (times[k] - times[first]) / span, displacement)
-            sample_deviation = max(sample_deviation, _square(minus(vector_at(path[k], v), secant)))
-        if not is_linear:
-            for k in range(max(first, 1), min(last, len(path) - 2) + 1):
-                ahead, behind = times[k + 1] - times[k], times[k] - times[k - 1]
-                rate = scaled(1.0 / ahead, _displacement(path, k, k + 1, v))
-                change = advanced(rate, -1.0 / behind, _displacement(path, k - 1, k, v))
-                rate_deviation = max(
-                    rate_deviation, max(ahead, behind) * math.sqrt(_square(change))
-                )
-        out[v] = math.sqrt(sample_deviation) + DEVIATION_RATIO * rate_deviation
+            of_samples = max(of_samples, _square(minus(vector_at(path[k], v), secant)))
+            of_bends = max(of_bends, _square(vector_at(bends[k], v)))
+        out[v] = math.sqrt(of_samples) + math.sqrt(of_bends)
 
 
 @compiled(parallel=True)
 def stay_separated(
     stencils: Any,
     path: Any,
-    deviations: Any,
+    bends: Any,
     reaches: Any,
     rest: Any,
     object_of: Any,
@@ -77,9 +85,10 @@ def stay_separated(
 ) -> None:
     """(S,) of so many chunks of the pairs, 1 where all stay separated on their paths, else 0.
 
+    The motion that both parts of a pair have in common brings them no nearer.
+
     Args:
-        deviations: (K, V) how far vertices may deviate from the line between two positions, in
-            metres.
+        bends: (K + 1, V, 3) by ``path_bends``, in metres.
         reaches: (V,) how far vertices come from where they begin, in metres.
         rest: (V, 3) where bodies are at rest.
         object_of: (V,) objects.
@@ -92,19 +101,35 @@ def stay_separated(
         for k in range(chunk, count, len(out)):
             a, b, c, d, are_edges = stencil(stencils, k)
             start = four_points(path[0], a, b, c, d)
-            reach = _together(reaches, a, b, c, d, are_edges)
+            distance = distance_lower_bound(start, start, are_edges)
             # Most are farther apart than they could come nearer.
-            if distance_lower_bound(start, start, are_edges) > (
-                distances[object_of[a], object_of[d]] + reach
+            if distance > (
+                distances[object_of[a], object_of[d]] + _together(reaches, a, b, c, d, are_edges)
             ):
                 continue
             min_distance = activation_distance(
                 rest, object_of, distances, are_joined, a, b, c, d, are_edges
             )
-            for piece in range(len(deviations)):
-                least = min_distance + _together(deviations[piece], a, b, c, d, are_edges)
+            reach = bend = 0.0
+            for index in range(len(path)):
+                moves = (
+                    _displacement(path, 0, index, a),
+                    _displacement(path, 0, index, b),
+                    _displacement(path, 0, index, c),
+                    _displacement(path, 0, index, d),
+                )
+                reach = max(reach, relative_move(moves, are_edges))
+                bend = max(bend, relative_move(four_points(bends[index], a, b, c, d), are_edges))
+            if distance > min_distance + reach + bend:
+                continue
+            for piece in range(len(path) - 1):
                 start = four_points(path[piece], a, b, c, d)
                 end = four_points(path[piece + 1], a, b, c, d)
+                first = four_points(bends[piece], a, b, c, d)
+                second = four_points(bends[piece + 1], a, b, c, d)
+                least = min_distance + max(
+                    relative_move(first, are_edges), relative_move(second, are_edges)
+                )
                 if distance_lower_bound(start, end, are_edges) <= least and _approach(
                     start, end, are_edges, least
                 ):
@@ -112,6 +137,18 @@ def stay_separated(
                     break
             if out[chunk] == 0:
                 break
+
+
+@compiled()
+def relative_move(moves: Any, are_edges: bool) -> float:
+    """By how much two parts can come nearer at most, in metres, as their four corners make moves:
+    by the largest of a corner of one against one of the other."""
+    most = max(_square(minus(moves[0], moves[2])), _square(minus(moves[0], moves[3])))
+    if are_edges:
+        most = max(most, _square(minus(moves[1], moves[2])), _square(minus(moves[1], moves[3])))
+    else:
+        most = max(most, _square(minus(moves[0], moves[1])))
+    return math.sqrt(most)
 
 
 @compiled()

@@ -81,7 +81,7 @@ def with_contact_surfaces(
     edge = float(mesh.mean_edges.mean())
     coarse = refined(welded(surface), MAX_EDGE_RATIO * edge)
     borne = refined(coarse, MAX_BORNE_RATIO * edge)
-    seen = _embedded(refined(borne, MAX_SPACING_RATIO * edge), mesh)
+    seen = _embedded(replace(refined(borne, MAX_SPACING_RATIO * edge), through_own=None), mesh)
     body = replace(body, seen_surface=seen)
     if not has_contact:
         return body, Verdict("mesh")
@@ -89,7 +89,10 @@ def with_contact_surfaces(
         given = _embedded(body.contact_surface, mesh)
         return replace(body, contact_surface=given), Verdict("mesh")
     # Their points are the same, some of them in no triangle.
-    touching, borne = (replace(seen, triangles=own.triangles) for own in (coarse, borne))
+    touching, borne = (
+        replace(seen, triangles=own.triangles, through_own=own.through_own)
+        for own in (coarse, borne)
+    )
     if body.touching == "mesh":
         touching = _with_finer_triangles(touching, borne)
         return replace(body, contact_surface=touching), Verdict("mesh")
@@ -147,29 +150,38 @@ def welded(surface: ContactSurface) -> ContactSurface:
     anchors = surface.points[first[order]]
     triangles = np.argsort(order)[number.reshape(-1)][surface.triangles].astype(np.int32)
     a, b, c = triangles.T
-    triangles = triangles[(a != b) & (b != c) & (c != a)]
-    points, triangles = without_unreferenced(anchors, triangles)
-    return ContactSurface(points, triangles.astype(np.int32))
+    whole = np.flatnonzero((a != b) & (b != c) & (c != a))
+    points, triangles = without_unreferenced(anchors, triangles[whole])
+    through_own = _of_parents(surface.through_own, whole)
+    return ContactSurface(points, triangles.astype(np.int32), through_own=through_own)
 
 
 def refined(surface: ContactSurface, longest: float) -> ContactSurface:
     """The same surface with edges of at most ``longest`` metres: longer ones are halved, in all
     triangles that share them."""
-    points, triangles = surface.points, surface.triangles
+    points, triangles, through_own = surface.points, surface.triangles, surface.through_own
     while True:
         ends = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2), axis=2)
         edges, number = numbered_pairs(ends.reshape(-1, 2))
         long = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1) > longest
         if not long.any():
-            return ContactSurface(points, triangles)
+            return ContactSurface(points, triangles, through_own=through_own)
         middles = np.full(len(edges), -1)
         middles[long] = len(points) + np.arange(long.sum())
         points = np.concatenate([points, points[edges[long]].mean(axis=1)])
-        triangles = _split(triangles, middles[number.reshape(-1, 3)])
+        triangles, parents = _split(triangles, middles[number.reshape(-1, 3)])
+        through_own = _of_parents(through_own, parents)
 
 
-def _split(triangles: Triangles, middles: NDArray[np.int64]) -> Triangles:
-    """Triangles (F, 3) with those edges halved that have a middle, (F, 3), else -1."""
+def _of_parents(
+    values: NDArray[np.bool_] | None, parents: NDArray[np.int64]
+) -> NDArray[np.bool_] | None:
+    return None if values is None else values[parents]
+
+
+def _split(triangles: Triangles, middles: NDArray[np.int64]) -> tuple[Triangles, NDArray[np.int64]]:
+    """Triangles (F, 3) with those edges halved that have a middle, (F, 3), else -1; and the
+    triangle that each of the new ones is a part of."""
     count = (middles >= 0).sum(axis=1)
     # The edge that is alone, halved or not, comes first.
     first = np.where(count == 2, (middles < 0).argmax(axis=1), (middles >= 0).argmax(axis=1))
@@ -187,7 +199,8 @@ def _split(triangles: Triangles, middles: NDArray[np.int64]) -> Triangles:
             for corners in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))
         ),
     ]
-    return np.concatenate(pieces).astype(np.int32)
+    parents = [np.tile(np.flatnonzero(count == middle), middle + 1) for middle in range(4)]
+    return np.concatenate(pieces).astype(np.int32), np.concatenate(parents)
 
 
 def _rows(kept: NDArray[np.bool_], *columns: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -18,9 +18,11 @@ from ..errors import SceneError
 from ..geometry.tet_mesh import TetMesh
 from ..meshing import tetrahedralize
 from ..meshing.report import report as report_mesh
+from ..meshing.surface import check_surface, default_edge_length
 from ..scene.contact_settings import ContactSurface
 from ..scene.skin import Skin, SurfaceMesh
 from ..scene.soft_body import SoftBody
+from .carried_parts import carried_parts
 from .contact_surface import with_contact_surfaces
 from .paint_transfer import with_painted_settings
 
@@ -127,14 +129,18 @@ class Fills:
         return placed, {**fill.report, "name": body.name}
 
     def _filled(self, body: SoftBody, surface: SurfaceMesh) -> _Fill:
+        seen = ContactSurface(surface.vertices, surface.triangles)
         try:
+            carried = _carried(surface)
             mesh = tetrahedralize(
-                surface.vertices, surface.triangles, surface.method, surface.edge_length
+                *(surface.vertices, surface.triangles[~carried]),
+                *(surface.method, surface.edge_length),
             )
         except SceneError as error:
             raise SceneError(f"{body.name}: {error}") from error
         report = report_mesh(mesh, surface.vertices, surface.triangles, surface.edge_length)
-        seen = ContactSurface(surface.vertices, surface.triangles)
+        if carried.any():
+            seen = replace(seen, through_own=carried)
         is_affordable = len(surface.triangles) <= self._most_faces
         filled, verdict = with_contact_surfaces(
             replace(body, mesh=mesh), seen, self._has_contact, is_affordable
@@ -148,6 +154,15 @@ class Fills:
             if fill.body.touching == body.touching and _are_alike(fill.surface, surface):
                 return fill
         return None
+
+
+def _carried(surface: SurfaceMesh) -> NDArray[np.bool_]:
+    """(F,) which triangles the tetrahedra leave out, since larger parts carry theirs."""
+    if surface.method != "lattice":
+        return np.zeros(len(surface.triangles), dtype=bool)
+    points, triangles = check_surface(surface.vertices, surface.triangles)
+    edge_length = surface.edge_length or default_edge_length(points, triangles)
+    return carried_parts(points, triangles.astype(np.int32), edge_length)
 
 
 def _are_alike(first: SurfaceMesh, second: SurfaceMesh) -> bool:

@@ -74,7 +74,7 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
         is_inside = _are_inside(surface, outside.triangles[few])
         inside_ratio = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])
         through[left] = inside_ratio[pieces] > MAJORITY_RATIO
-    return replace(surface, through_own=through)
+    return replace(surface, through_own=through | ~surface.meets_own)
 
 
 def _pieces(surface: ContactSurface) -> NDArray[np.int32]:
@@ -114,7 +114,8 @@ def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
     beyond a distance. Of those that share a point only crossing counts."""
     points, triangles = surface.points, surface.triangles.astype(np.int32)
     valid = np.flatnonzero(have_area(points[triangles]))
-    whole = Surfaces(points, triangles[valid], np.zeros(len(points), dtype=np.int32))
+    objects, through_own = np.zeros(len(points), dtype=np.int32), ~surface.meets_own[valid]
+    whole = Surfaces(points, triangles[valid], objects, through_own=through_own)
     rounding = ROUNDING_RATIO * whole.size
     found = find_close(whole, max(distance, rounding))
     nearest = np.full(len(triangles), np.inf)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,13 @@ from numpy.typing import NDArray
 
 from ...compiled import use_threads
 from ...geometry.tet_mesh import TetMesh
-from ...kernels.clearance import deviations, max_own_displacement, min_clearances, stay_separated
+from ...kernels.clearance import (
+    deviations,
+    max_own_displacement,
+    min_clearances,
+    path_bends,
+    stay_separated,
+)
 from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
 from ...scene.contact_distances import contact_distances
 from ...scene.scene import Scene
@@ -55,10 +62,19 @@ class Trajectory:
         fraction = self.times[index]
         return np.concatenate([self.positions[index], (1.0 - fraction) * before + fraction * after])
 
+    @cached_property
+    def bends(self) -> NDArray[np.float64]:
+        """(K + 1, B + C, 3) by how much vertices leave the lines between positions, in metres."""
+        bodies = self.positions.shape[1]
+        out = np.zeros((len(self.times), bodies + len(self.colliders[0]), 3))
+        if not self.is_linear:
+            path_bends(self.positions, self.times, out[:, :bodies])
+        return out
+
     def deviations(self, first: int, last: int) -> Values:
         """(B + C,) how far vertices may deviate from the secant between two of the times."""
         out = np.zeros(self.positions.shape[1] + len(self.colliders[0]))
-        deviations(self.positions, self.times, first, last, self.is_linear, out)
+        deviations(self.positions, self.times, self.bends, first, last, out)
         return out
 
 
@@ -215,13 +231,16 @@ class Clearance:
         if len(found) == 0:
             return True
         path = np.stack([trajectory.position_at(index) for index in range(first, last + 1)])
-        deviations = np.stack([trajectory.deviations(k, k + 1) for k in range(first, last)])
-        reaches = np.linalg.norm(path - path[0], axis=2).max(axis=0) + deviations.max(axis=0)
+        bends = trajectory.bends[first : last + 1]
+        reaches, most_bent = (
+            np.sqrt(np.einsum("kvi,kvi->kv", part, part).max(axis=0))
+            for part in (path - path[0], bends)
+        )
         separated = np.empty(CHUNKS, dtype=np.int64)
         use_threads(len(found), PAIRS_PER_THREAD)
         stay_separated(
             found.stencils(self.surface.edges, self.surface.triangles),
-            *(path, deviations, reaches),
+            *(path, bends, reaches + most_bent),
             *(self.surface.rest, self.surface.object_of, self._distances),
             self.surface.are_joined,
             separated,

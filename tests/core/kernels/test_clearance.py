@@ -13,6 +13,7 @@ from supple.core.kernels.clearance import (
     deviations,
     max_own_displacement,
     min_clearances,
+    path_bends,
     stay_separated,
 )
 from supple.core.kernels.detection import CandidateStencils
@@ -38,17 +39,31 @@ def test_under_constant_acceleration_ways_bend_as_closed_forms_say(shares) -> No
     path, gaps = path[:, None], np.diff(times)
     turns = [5.0 * max(a, b) * 0.5 * (a + b) for a, b in pairwise(gaps)]
     aside = (0.5 * 5.0 * times * (1.0 - times)).max()
-    for is_linear, expected in ((True, aside), (False, aside + DEVIATION_RATIO * max(turns))):
-        out = np.empty(1)
-        deviations(path, times, 0, 3, is_linear, out)
+    straight, bends, out = np.zeros_like(path), np.full_like(path, np.nan), np.empty(1)
+    path_bends(path, times, bends)
+    for each, expected in ((straight, aside), (bends, aside + DEVIATION_RATIO * max(turns))):
+        deviations(path, times, each, 0, 3, out)
         assert out[0] == pytest.approx(expected, rel=1e-9)
     assert out[0] > 5.0 / 8.0  # what the whole way leaves its chord by
-    deviations(path, times, 0, 2, True, out)
+    deviations(path, times, straight, 0, 2, out)
     assert out[0] == pytest.approx(2.5 * times[1] * (times[2] - times[1]), rel=1e-9)
     for piece, own in ((0, turns[0]), (1, max(turns)), (2, turns[1])):
-        deviations(path, times, piece, piece + 1, False, out)
+        deviations(path, times, bends, piece, piece + 1, out)
         assert out[0] == pytest.approx(DEVIATION_RATIO * own, rel=1e-9)
         assert out[0] >= 5.0 / 8.0 * gaps[piece] ** 2
+
+
+def test_bends_point_to_where_the_path_turns() -> None:
+    """Between unequal times, and none where a path begins and ends."""
+    times, acceleration = np.array([0.0, 0.2, 0.3, 1.0]), np.array([3.0, -4.0, 12.0])
+    path = 0.5 * np.multiply.outer(times**2, np.stack([acceleration, 0.0 * acceleration]))
+    bends = np.full_like(path, np.nan)
+    path_bends(path, times, bends)
+    # The rates of the pieces are those of their middles.
+    for index, (longer, middles) in enumerate(((0.2, 0.15), (0.7, 0.4)), start=1):
+        expected = DEVIATION_RATIO * longer * middles * acceleration
+        np.testing.assert_allclose(bends[index], [expected, [0.0] * 3], rtol=1e-12)
+    assert not bends[[0, -1]].any()
 
 
 def test_the_own_way_is_that_of_the_vertex_that_leaves_the_others() -> None:
@@ -61,10 +76,11 @@ def test_the_own_way_is_that_of_the_vertex_that_leaves_the_others() -> None:
     assert max_own_displacement(path, 0, 2) == pytest.approx(0.0, abs=1e-12)
 
 
-def separated(path, aside, out) -> None:
-    reaches = np.linalg.norm(path - path[0], axis=2).max(axis=0) + aside.max(axis=0)
+def separated(path, bends, out) -> None:
+    aside = np.linalg.norm(bends, axis=2).max(axis=0)
+    reaches = np.linalg.norm(path - path[0], axis=2).max(axis=0) + aside
     distances = np.full((2, 2), REACH)
-    stay_separated(PAIRS, path, aside, reaches, FIN, OBJECTS, distances, SEPARATE, out)
+    stay_separated(PAIRS, path, bends, reaches, FIN, OBJECTS, distances, SEPARATE, out)
 
 
 @pytest.mark.parametrize("last", [(0.05, 0.0), (0.0, 0.0)])
@@ -73,8 +89,7 @@ def test_a_pair_that_meets_on_its_last_piece_alone_is_seen_among_others(last) ->
         path = np.repeat(FIN[None], len(places), axis=0)
         path[:, 1, :2], path[:, 1, 2] = places, 0.0
         out = np.empty(1, dtype=np.int64)
-        none = np.zeros((len(places) - 1, len(FIN)))
-        separated(path, none, out)
+        separated(path, np.zeros_like(path), out)
         return bool(out[0])
 
     assert not are_apart((0.05, 0.1), (-0.05, 0.0), last)
@@ -82,13 +97,50 @@ def test_a_pair_that_meets_on_its_last_piece_alone_is_seen_among_others(last) ->
     assert are_apart((0.05, 0.1), (-0.05, 0.0))
 
 
-def test_bends_count_as_much_as_the_distance() -> None:
-    path = np.repeat(FIN[None], 2, axis=0)
-    path[:, 1] = [[-0.05, 0.0, 0.0]] * 2
-    for bend, is_apart in ((0.04, 1), (0.0495, 0)):
-        out, aside = np.empty(1, dtype=np.int64), np.zeros((1, len(FIN)))
-        aside[0, 1], aside[0, 4] = 0.5 * bend, 0.5 * bend
-        separated(path, aside, out)
+@pytest.mark.parametrize("index", [0, 1, 2])
+def test_bends_against_each_other_count_as_much_as_the_distance(index: int) -> None:
+    path = np.repeat(FIN[None], 3, axis=0)
+    path[:, 1] = [-0.05, 0.0, 0.0]
+    for bend, is_apart in ((0.0485, 1), (0.0495, 0)):
+        out, bends = np.empty(1, dtype=np.int64), np.zeros_like(path)
+        bends[index, 1, 0], bends[index, 4, 0] = 0.5 * bend, -0.5 * bend
+        separated(path, bends, out)
+        assert out[0] == is_apart
+
+
+def test_what_bends_alike_stays_apart_and_so_does_what_goes_alike() -> None:
+    """However far both go."""
+    path = np.repeat(FIN[None], 3, axis=0)
+    path[:, 1] = [-0.05, 0.0, 0.0]
+    path[1:] += [0.0, 3.0, 0.0]
+    bends, out = np.zeros_like(path), np.empty(1, dtype=np.int64)
+    bends[1] = [2.0, 0.0, 0.0]
+    separated(path, bends, out)
+    assert out[0] == 1
+    # One corner that stays behind is enough.
+    bends[1, 3] = 0.0
+    separated(path, bends, out)
+    assert out[0] == 0
+
+
+BARS = CandidateStencils(
+    np.array([[0, 1]], dtype=np.int32),
+    np.empty((0, 2), dtype=np.int32),
+    np.array([[0, 1], [2, 3]], dtype=np.int32),
+    np.empty((0, 3), dtype=np.int32),
+)
+
+
+@pytest.mark.parametrize("corner", range(4))
+def test_any_end_of_two_edges_that_bends_towards_the_other_counts(corner: int) -> None:
+    places = np.array([[-1.0, 0, 0], [1, 0, 0], [0, -1, 0.1], [0, 1, 0.1]])
+    path, bends = np.repeat(places[None], 3, axis=0), np.zeros((3, 4, 3))
+    objects, distances = np.array([0, 0, 1, 1], dtype=np.int32), np.full((2, 2), REACH)
+    for bend, is_apart in ((0.0985, 1), (0.0995, 0)):
+        bends[1, corner, 2] = bend
+        reaches, out = np.linalg.norm(bends, axis=2).max(axis=0), np.empty(1, dtype=np.int64)
+        rest = (BARS, path, bends, reaches, places, objects, distances, SEPARATE)
+        stay_separated(*rest, out)
         assert out[0] == is_apart
 
 

@@ -137,6 +137,23 @@ def thin(gap: float) -> Scene:
     return Scene([SoftBody(TetMesh(vertices, tets))], contact=Contact())
 
 
+@pytest.mark.parametrize(("lag", "is_clear"), [(0.0, True), (0.8, True), (1.2, False)])
+def test_near_parts_that_swing_alike_need_no_contact(lag: float, is_clear: bool) -> None:
+    """Far more than they are apart, beside a part that rests; one may lag by three quarters of
+    that, the least of what pushes."""
+    gap, boards = 1e-3, thin(1e-3).bodies[0].mesh
+    rests = block((1, 1, 1), origin=(0.0, 0.0, 2.0))
+    vertices = np.concatenate([boards.vertices, rests.vertices])
+    tets = np.concatenate([boards.tets, rests.tets + len(boards.vertices)])
+    clearance = clearance_of(Scene([SoftBody(TetMesh(vertices, tets))], contact=Contact()))
+    rest = at_rest(clearance)
+    swings, upper = rest[:, 2] < 1.0, (rest[:, 2] > 0.2 + 0.5 * gap) & (rest[:, 2] < 1.0)
+    path = [rest + np.outer(swings, (0.0, 0.0, 0.3 * np.sin(angle))) for angle in np.arange(9.0)]
+    path[4] = path[4] - np.outer(upper, (0.0, 0.0, 0.75 * lag * gap))
+    left = clearance.clearance_after(trajectory_of(path, is_linear=lag > 0.0), 0.0)
+    assert (left is not None) == is_clear
+
+
 # Several
 
 
