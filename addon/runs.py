@@ -112,6 +112,7 @@ class Simulation:
         self.job = opened.job
         self._reached = opened.reached
         self._preparing: float | None = None
+        self._is_settling = False
         self._session: Session | None = None
         if not opened.is_complete:
             self._session = session.start(opened.job, opened.reached)
@@ -155,6 +156,8 @@ class Simulation:
             return PREPARING
         if self._session is not None and self._session.state is State.MESHING:
             return "Filling with tetrahedra"
+        if self._is_settling:
+            return "Settling bodies that start at rest"
         return f"Simulating frame {self._shown_of_all()}"
 
     def cancel(self) -> str:
@@ -194,6 +197,8 @@ class Simulation:
         state = self._session.poll()
         self._reached = self._session.last_frame
         self._preparing = self._session.preparing()
+        # Only before the first frame is there anything to settle.
+        self._is_settling = self._session.last_frame < 0 and self._session.is_settling()
         return state
 
 

@@ -14,7 +14,7 @@ import sys
 from enum import Enum
 
 from ...core.errors import JobInUseError, SuppleError
-from ...core.job import OUTPUT, Job, lock, memory, warm_up
+from ...core.job import OUTPUT, Job, lock, memory, output, warm_up
 from ...core.job.files import remove, why_not_written
 from . import solver_environment, warm_worker
 
@@ -63,6 +63,10 @@ class Session:
         """How far the worker is with compiling its loops, 0 … 1; None when it compiles none."""
         return warm_up.progress(self._output) if self.state.runs else None
 
+    def is_settling(self) -> bool:
+        """Whether the worker puts bodies to rest before the first frame."""
+        return self.state is State.SIMULATING and output.is_settling(self._output)
+
     def poll(self) -> State:
         """Looks what the worker has done since the last time; costs next to nothing."""
         if not self.state.runs:
@@ -94,11 +98,11 @@ class Session:
         extra = ["--mesh-only"] if mesh_only else []
         command = solver_environment.worker_command(self.job.folder, "--stop-with-parent", *extra)
         try:
-            output = self._output.open("wb")
+            printed = self._output.open("wb")
         except OSError as error:
             raise SuppleError(why_not_written(self._output, error)) from error
-        with output:
-            return solver_environment.start_worker(command, output.fileno(), self.job.folder)
+        with printed:
+            return solver_environment.start_worker(command, printed.fileno(), self.job.folder)
 
     def _end(self, state: State) -> None:
         self.state = state

@@ -18,7 +18,7 @@ from ..scene.scene import Scene
 from ..settled_start import settle_start
 from ..simulator import Frame, Simulator
 from . import Job, Settings
-from .output import say
+from .output import say, say_settling
 
 
 def simulate(job: Job) -> None:
@@ -87,7 +87,7 @@ def _resume(job: Job, simulator: Simulator) -> None:
 
 def _settle(simulator: Simulator) -> None:
     """Put bodies to rest that begin on something, and say which."""
-    start = settle_start(simulator)
+    start = settle_start(simulator, say_settling)
     if start.settled:
         say(f"{', '.join(start.settled)} settled before the first frame")
     if start.unstable:

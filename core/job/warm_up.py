@@ -21,13 +21,11 @@ from ..errors import SuppleError
 from ..garbage import kept_for_good
 from ..scene.scene import Scene
 from . import compilers, kept_loops, tiny_scenes
-from .output import say
+from .output import last_line, say
 from .tiny_scenes import Piece
 
 _PREPARING = "preparing "
 _MARK = "prepared"
-# In bytes, of those that tell how far it is, and the end of the one before.
-_MAX_LINE = 100
 
 # So many pieces are for the process that the first frame comes from.
 SOON = 3
@@ -119,14 +117,7 @@ def progress(output: Path) -> float | None:
     Args:
         output: the file it prints to.
     """
-    try:
-        with output.open("rb") as file:
-            file.seek(max(0, file.seek(0, os.SEEK_END) - _MAX_LINE))
-            printed = file.read().decode(errors="replace")
-    except OSError:  # it has printed nothing yet, or has gone
-        return None
-    whole, _, _ = printed.rpartition("\n")
-    last = whole.rpartition("\n")[2].strip()
+    last = last_line(output)
     share = last.removeprefix(_PREPARING)
     is_share = last.startswith(_PREPARING) and re.fullmatch(r"\d\.\d\d", share)
     return float(share) if is_share else None

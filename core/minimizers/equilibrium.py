@@ -49,13 +49,19 @@ class StaticAccuracy:
 
     Args:
         residual: the force on every vertex that may be left, over its mass, in m/s².
+        step_ratio: the length of a Newton step that may be left, in diagonals of the largest body,
+            whatever the force: where surfaces touch, forces are large long after displacements are
+            small. None looks at forces alone.
         waits_for_friction: whether searches go on until normal forces and friction agree.
         max_iterations: Newton iterations in all; None is as many as there are steps for.
+        first_step: the first pseudo-time step in seconds. From far off, a short one is quicker.
     """
 
     residual: float = TOLERANCE_M_PER_S2
+    step_ratio: float | None = None
     waits_for_friction: bool = True
     max_iterations: int | None = None
+    first_step: float = FIRST_STEP_S
 
 
 #: To the last digits.
@@ -104,7 +110,7 @@ def _elastic_equilibrium(system: System, state: State, accuracy: StaticAccuracy)
     objective = IncrementalPotential(system)
     newton = Newton(objective, FORCING_TERM)
     positions, statistics = state.positions.clone(), SolverStatistics()
-    step, tolerance, residual = FIRST_STEP_S, FIRST_TOLERANCE_DIAGONALS, 0.0
+    step, tolerance, residual = accuracy.first_step, FIRST_TOLERANCE_DIAGONALS, 0.0
     system.go_to(state.frame, 0.0)
     if system.moving_pins is not None:
         pins = system.moving_pins
@@ -113,6 +119,7 @@ def _elastic_equilibrium(system: System, state: State, accuracy: StaticAccuracy)
     ends_early = not (objective.has_friction and accuracy.waits_for_friction)
     is_enough = partial(_is_enough, objective, newton, accuracy) if ends_early else None
     for _ in range(MAX_STEPS):
+        start = positions
         objective.begin_static_step(positions, step, STICK_STEP_S)
         result = newton.minimize(
             positions,
@@ -125,7 +132,10 @@ def _elastic_equilibrium(system: System, state: State, accuracy: StaticAccuracy)
         statistics = result.added_to(replace(statistics, converged=True), step)
         before, gradient = residual, objective.gradient(positions)
         residual = objective.residual_acceleration(positions, gradient)
-        if residual <= _tolerance(objective, newton, accuracy):
+        has_ended = result.converged or result.termination_reason == ENOUGH
+        inertia = float((positions - start).abs().max()) / (step * step)
+        is_near = accuracy.step_ratio is not None and has_ended and inertia <= accuracy.residual
+        if is_near or residual <= _tolerance(objective, newton, accuracy):
             return _at_rest(state, positions, statistics)
         if accuracy.max_iterations and statistics.iterations > accuracy.max_iterations:
             break
@@ -136,7 +146,6 @@ def _elastic_equilibrium(system: System, state: State, accuracy: StaticAccuracy)
             MIN_FORCING_TERM, min(newton.forcing, residual / max(before, residual))
         )
         tolerance = max(LAST_TOLERANCE_DIAGONALS, TOLERANCE_RATIO * tolerance)
-        has_ended = result.converged or result.termination_reason == ENOUGH
         # What is neither supported nor pulled is left to inertia: a shorter step has more of it.
         longer = min(MAX_STEP_S, STEP_GROWTH_RATIO * step)
         step = longer if has_ended else step / STEP_GROWTH_RATIO
@@ -170,7 +179,10 @@ def _is_enough(
     objective: IncrementalPotential, newton: Newton, accuracy: StaticAccuracy, search: NewtonSearch
 ) -> bool:
     """Whether the search of a static step is as near to its end as that is to the equilibrium."""
-    inverse_mass = objective.system.inverse_mass
+    system = objective.system
+    ratio, inverse_mass = accuracy.step_ratio, system.inverse_mass
+    if ratio is not None and search.whole_step_norm <= ratio * system.size:
+        return True
     inertia = objective.inertia.gradient(search.positions)
     left, held = (
         float((force * force * inverse_mass).sum()) for force in (search.gradient, inertia)

@@ -219,6 +219,11 @@ class NewtonSearch:
         self._reuses_hessian = contracts and is_near
 
     @property
+    def whole_step_norm(self) -> float:
+        """The length of the last Newton step in metres; infinite where the step was cut."""
+        return self._step_norm if self._allows_expansion else math.inf
+
+    @property
     def is_unobstructed(self) -> bool:
         """Whether its steps are undamped, and the last one opened nothing that all but touches."""
         return self._damping.extra_inertia == 0.0 and not self._is_opening

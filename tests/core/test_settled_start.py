@@ -12,6 +12,7 @@ import torch
 from supple.core import Collider, Contact, Ground, Scene, Simulator, SoftBody, TetMesh
 from supple.core.integrators import ImplicitEuler, SymplecticEuler
 from supple.core.materials import StableNeoHookean
+from supple.core.minimizers.newton_search import NewtonSearch
 from supple.core.settled_start import settle_start
 
 YOUNG, HEIGHT, DENSITY, G = 1e5, 1.0, 1000.0, 9.81
@@ -118,3 +119,33 @@ def test_a_body_that_flows_apart_starts_where_it_is(make_block) -> None:
     body = resting(make_block)
     body.material = StableNeoHookean(3e3, 0.3)
     assert settle_start(Simulator(Scene([body], ground=Ground()))).unstable == ("Soft body",)
+
+
+def test_a_stack_of_soft_blocks_takes_few_newton_steps(monkeypatch, make_block) -> None:
+    """It ends once steps are short, not once all forces where the blocks touch have vanished."""
+    steps: list[int] = []
+    step = NewtonSearch.step
+
+    def counted(search: NewtonSearch) -> str:
+        steps.append(1)
+        return step(search)
+
+    monkeypatch.setattr(NewtonSearch, "step", counted)
+    bodies = [
+        replace(
+            resting(make_block, 1.001 * level),
+            material=StableNeoHookean(young, 0.45),
+            name=f"Block {level}",
+        )
+        for level, young in enumerate((3e5, 2e5, 1e5))
+    ]
+    scene = Scene(bodies, ground=Ground(), contact=Contact())
+    simulator = Simulator(scene, ImplicitEuler())
+    reported: list[list[str]] = []
+    start = settle_start(simulator, reported.append)
+    assert set(start.settled) == {"Block 0", "Block 1", "Block 2"}
+    assert reported == [["Block 0", "Block 1", "Block 2"]]
+    assert len(steps) <= 10
+    settled = simulator.state.positions.clone()
+    for _ in simulator.run(6):
+        assert moved(simulator, settled) < 1e-2 * HEIGHT

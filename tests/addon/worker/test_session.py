@@ -152,3 +152,28 @@ def advance(running: session.Session) -> None:
     assert running._process.stdin is not None
     running._process.stdin.write(b".")
     running._process.stdin.flush()
+
+
+def test_settling_is_seen_until_the_worker_says_the_next_thing(job, worker):
+    worker(
+        "import pathlib, sys\n"
+        "from supple.core.job.output import say, say_settling\n"
+        "pathlib.Path('solids.json').touch()\n"
+        "for line in (say, lambda _: say_settling(['Cube']), say):\n"
+        "    sys.stdin.read(1)\n"
+        "    line('Cube settled before the first frame')\n"
+        "    pathlib.Path('solids.json').write_text(str(line))\n"
+        "sys.stdin.read(1)\n"
+    )
+    running = session.start(job)
+    seen = []
+    for count in (1, 2, 3):
+        advance(running)
+        printed = job.folder / "output.txt"
+        while len(printed.read_text().splitlines()) < count:
+            time.sleep(0.01)
+        running.poll()
+        seen.append(running.is_settling())
+    assert seen == [False, True, False]
+    running.cancel()
+    assert not running.is_settling()
