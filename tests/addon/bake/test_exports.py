@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -136,12 +136,19 @@ def test_what_is_exported_moves_as_it_was_baked(bodies, tmp_path, kind):
 
 
 def _imported(name: str) -> bpy.types.Object:
-    """The mesh object of that name, or below it: USD has a parent for the place."""
+    """The mesh object of that name, or below it: USD has a parent for the place, and from Blender
+    5.2 on one for a skeleton."""
     for obj in bpy.data.objects:
-        names = {each.name.replace("_", " ") for each in (obj, obj.parent) if each is not None}
-        if obj.type == "MESH" and name in names:
+        if obj.type == "MESH" and name in {each.name.replace("_", " ") for each in _upwards(obj)}:
             return obj
     raise AssertionError(f"{name} was not imported")
+
+
+def _upwards(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
+    """An object and what is above it."""
+    while obj is not None:
+        yield obj
+        obj = obj.parent
 
 
 def test_freeing_takes_the_bakes_action_from_the_object_and_leaves_its_own_keys(bodies):
