@@ -58,11 +58,11 @@ class System(Nodes):
         self.potentials: list[Potential] = [*self.elasticities, self.gravity]
         # A frame ends where the next begins.
         self._potential_energies = CachedAt(self._measure)
+        self._prescribed_energies = CachedAt(self._measure_prescribed)
+        self._energies_frame = 0
         members = [[(self.bodies[i], self.meshes[i]) for i in own] for own in self._model_bodies]
         #: What gives the elasticities other rest shapes.
-        self.plastic_flow = PlasticFlow(
-            self.elasticities, members, changed=self._potential_energies.forget
-        )
+        self.plastic_flow = PlasticFlow(self.elasticities, members, changed=self._forget_energies)
         self.solved_elasticities = [*map(self.plastic_flow.in_steps, self.solved_elasticities)]
         self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
         self.ground_barrier = self.obstacles.barrier
@@ -183,7 +183,7 @@ class System(Nodes):
         if bodies == self.softened:
             return
         self.softened = bodies
-        self._potential_energies.forget()
+        self._forget_energies()
         for members, *parts in zip(
             self._model_bodies, self.elasticities, self.solved_elasticities, strict=True
         ):
@@ -212,13 +212,30 @@ class System(Nodes):
         kinetic = 0.5 * float((self.free_mass * state.velocities.square()).sum())
         gravity = float(self.gravity.energy_at(state.positions, state.frame))
         found = self._potential_energies(state.positions)
-        forces = found.forces
-        for part in self._prescribed_forces:
-            forces += float(part.energy_at(state.positions, state.frame))
-        elastic = found.elastic
-        for part in self._prescribed_elasticities:
-            elastic += float(part.energy_at(state.positions, state.frame))
-        return replace(found, kinetic=kinetic, elastic=elastic, gravity=gravity, forces=forces)
+        if state.frame != self._energies_frame:
+            self._energies_frame = state.frame
+            self._prescribed_energies.forget()
+        elastic, forces = self._prescribed_energies(state.positions)
+        return replace(
+            found,
+            kinetic=kinetic,
+            elastic=found.elastic + elastic,
+            gravity=gravity,
+            forces=found.forces + forces,
+        )
+
+    def _forget_energies(self) -> None:
+        """Measures anew next time, since materials or rest shapes have changed."""
+        self._potential_energies.forget()
+        self._prescribed_energies.forget()
+
+    def _measure_prescribed(self, positions: Tensor) -> tuple[float, float]:
+        """Elastic energy, and that of forces, that change over time by themselves."""
+        at = positions, self._energies_frame
+        return (
+            sum(float(part.energy_at(*at)) for part in self._prescribed_elasticities),
+            sum(float(part.energy_at(*at)) for part in self._prescribed_forces),
+        )
 
     def _measure(self, positions: Tensor) -> Energies:
         """What is the same at any time and speed."""

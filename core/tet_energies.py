@@ -75,6 +75,8 @@ class TetEnergies:
     def _viscosities(self, elasticity: Elasticity, indices: list[int]) -> list[Viscosity]:
         """Of the tets of one model, zero where their body has none."""
         tets, material = elasticity.tets, elasticity.material
+        if isinstance(elasticity, PosedElasticity):
+            elasticity.write_always()
         rates = self._tensor(self._of_tets("stiffness_damping", indices))
         filled = np.concatenate([fill(self._meshes[i]) for i in indices])
         shears = self._tensor(filled * self._of_tets("viscosity", indices))

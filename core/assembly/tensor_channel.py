@@ -18,11 +18,14 @@ class TensorChannel:
 
     def __init__(self, samples: Tensor, per_frame: int = 1) -> None:
         self.samples, self.per_frame = samples, per_frame
+        #: Of explicit steps, many lie between the same two samples.
+        self._last_rate: tuple[tuple[int, int], Tensor] | None = None
 
     @staticmethod
     def of(channel: Channel, template: Tensor) -> TensorChannel:
         """A channel on the device and in the precision of another tensor."""
-        return TensorChannel(torch.as_tensor(channel.samples).to(template), channel.per_frame)
+        samples = torch.as_tensor(channel.samples).to(template).contiguous()
+        return TensorChannel(samples, channel.per_frame)
 
     def with_samples(self, samples: Tensor) -> TensorChannel:
         """One of other samples at the same times."""
@@ -42,9 +45,16 @@ class TensorChannel:
         return self.samples[first].lerp(self.samples[second], part)
 
     def rate(self, frame: int, fraction: float) -> Tensor:
-        """By how much it changes in a frame, at the rate that it changes then."""
-        first, second, _ = self._around(frame, fraction)
-        return (self.samples[second] - self.samples[first]) * self.per_frame
+        """By how much it changes in a frame, at the rate that it changes then; nobody writes to
+        it."""
+        ends = self._around(frame, fraction)[:2]
+        if self._last_rate is None or self._last_rate[0] != ends:
+            first, second = ends
+            rate = (self.samples[second] - self.samples[first]) * self.per_frame
+            if rate.requires_grad:
+                return rate
+            self._last_rate = ends, rate
+        return self._last_rate[1]
 
     def _around(self, frame: int, fraction: float) -> tuple[int, int, float]:
         return around(frame, fraction, len(self.samples), self.per_frame)

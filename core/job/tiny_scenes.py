@@ -213,7 +213,7 @@ def squeezed_pose() -> None:
     assert isinstance(body.mesh, TetMesh)
     flat = body.mesh.vertices * np.array([1.0, 1.0, 0.1])
     goals = Goals(np.arange(4, dtype=np.int32), np.stack([body.mesh.vertices, flat]), sag_free=True)
-    _simulate(Scene([replace(body, goals=goals)]), SymplecticEuler())
+    _simulate(Scene([replace(body, goals=goals, damping=0.5)]), SymplecticEuler())
 
 
 def gas() -> None:

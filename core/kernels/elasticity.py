@@ -36,8 +36,12 @@ class ElasticityKernel:
 
     def __init__(self, constants: Constants, tets: Tets) -> None:
         self._constants, self._corners = constants, tets.corners.numpy()
-        self._metric, law = tets.metric_by_tet, (constants.law, constants.low, constants.high)
-        self._tets = self._corners, self._metric, constants.moduli, *law
+        self._metric = tets.metric_by_tet
+        #: Number of the law, and the range of J in which it holds.
+        self.law = constants.law, constants.low, constants.high
+        #: (2, M) Lamé's μ and λ in pascal.
+        self.moduli = constants.moduli
+        self._tets = self._corners, self._metric, constants.moduli, *self.law
         self._forces: NDArray[Any] = np.empty((9, len(tets)), dtype=self._metric.dtype)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
@@ -65,24 +69,48 @@ def _edge_forces(
     """The energy's gradient by the three edges of each tet, ``out`` (9, M): see ``Elasticity``."""
     sixth = out.dtype.type(1.0 / 6.0)
     for e in shared_range(corners.shape[1]):
-        d, s = tet_edges(positions, corners, e), full(symmetric_in(metric, e))
-        # V D S and cof D
-        a, c = matmul3(d, s), cofactors(d)
-        inverse_volume, mu, lam = metric[6, e], moduli[0, e], moduli[1, e]
-        i_c = inverse_volume * (
-            d[0] * a[0]
-            + d[1] * a[1]
-            + d[2] * a[2]
-            + d[3] * a[3]
-            + d[4] * a[4]
-            + d[5] * a[5]
-            + d[6] * a[6]
-            + d[7] * a[7]
-            + d[8] * a[8]
-        )
-        j = sixth * inverse_volume * determinant(d, c)
-        p, q = first_derivatives(law, i_c, min(max(j, low), high), mu, lam)
-        set_column(out, e, add3(scaled(p, a), scaled(sixth * q, c)))
+        d, s = tet_edges(positions, corners, e), symmetric_in(metric, e)
+        mu, lam = moduli[0, e], moduli[1, e]
+        set_column(out, e, tet_forces(d, s, metric[6, e], law, low, high, mu, lam, sixth))
+
+
+@compiled(inline=True)
+def tet_forces(
+    d: Any,
+    metric: Any,
+    inverse_volume: Any,
+    law: int,
+    low: Any,
+    high: Any,
+    mu: Any,
+    lam: Any,
+    sixth: Any,
+) -> Any:
+    """The energy's gradient by the three edges of a tet, nine numbers.
+
+    Args:
+        d: edges, as ``tet_edges`` has them.
+        metric: V S of six numbers, with the metric S of the rest shape.
+        low, high: the range of J in which the law holds.
+        mu, lam: Lamé's, in pascal.
+        sixth: 1/6 in the precision of the others.
+    """
+    # V D S and cof D
+    a, c = matmul3(d, full(metric)), cofactors(d)
+    i_c = inverse_volume * (
+        d[0] * a[0]
+        + d[1] * a[1]
+        + d[2] * a[2]
+        + d[3] * a[3]
+        + d[4] * a[4]
+        + d[5] * a[5]
+        + d[6] * a[6]
+        + d[7] * a[7]
+        + d[8] * a[8]
+    )
+    j = sixth * inverse_volume * determinant(d, c)
+    p, q = first_derivatives(law, i_c, min(max(j, low), high), mu, lam)
+    return add3(scaled(p, a), scaled(sixth * q, c))
 
 
 @compiled(parallel=True)
@@ -93,17 +121,25 @@ def _energy_sums(
     for chunk in shared_range(out.shape[0]):
         total = 0.0
         for e in range(chunk * TETS_PER_SUM, min(corners.shape[1], (chunk + 1) * TETS_PER_SUM)):
-            d = tet_edges(positions, corners, e)
-            c, inverse_volume, mu, lam = cofactors(d), metric[6, e], moduli[0, e], moduli[1, e]
-            i_c = inverse_volume * contracted(squared(d), symmetric_in(metric, e))
-            j = inverse_volume * (d[0] * c[0] + d[1] * c[1] + d[2] * c[2]) / 6.0
-            inside = min(max(j, low), high)
-            density = strain_energy_density(law, i_c, inside, mu, lam)
-            if inside != j:
-                _, derivative = first_derivatives(law, i_c, inside, mu, lam)
-                density += derivative * (j - inside)
-            total += density / inverse_volume
+            d, s = tet_edges(positions, corners, e), symmetric_in(metric, e)
+            total += tet_energy(d, s, metric[6, e], law, low, high, moduli[0, e], moduli[1, e])
         out[chunk] = total
+
+
+@compiled(inline=True)
+def tet_energy(
+    d: Any, metric: Any, inverse_volume: Any, law: int, low: Any, high: Any, mu: Any, lam: Any
+) -> Any:
+    """In joules; arguments as ``tet_forces`` has them."""
+    c = cofactors(d)
+    i_c = inverse_volume * contracted(squared(d), metric)
+    j = inverse_volume * (d[0] * c[0] + d[1] * c[1] + d[2] * c[2]) / 6.0
+    inside = min(max(j, low), high)
+    density = strain_energy_density(law, i_c, inside, mu, lam)
+    if inside != j:
+        _, derivative = first_derivatives(law, i_c, inside, mu, lam)
+        density += derivative * (j - inside)
+    return density / inverse_volume
 
 
 @compiled()

@@ -15,9 +15,11 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
+from ..compiled import is_compiled
 from ..geometry.components import components
-from ..geometry.rigid_motion import angular_velocity, rigid_velocity
+from ..geometry.rigid_motion import MIN_INERTIA_RATIO, angular_velocity, rigid_velocity
 from ..geometry.segments import segment_sums
+from ..kernels import carried_damping as loops
 from ..scene.channel import ROUNDING
 from .attachments import attached_vertices
 from .goals import GoalSprings
@@ -50,17 +52,23 @@ class _Interval(NamedTuple):
 
     Args:
         centre, shift: (G, 3) the mean of each group at the first sample, and how far it goes.
-        moments: (G, 3, 3) inertia of the places about the mean, a + s b, by the powers of the part
-            s of the way.
+        moments: (3, G, 3, 3) inertia of the places about the mean, a + s b, by the powers of the
+            part s of the way.
         momentum: (G, 3) mean of a × b, which stays.
         forces: (3, N) of a and of b as if they were velocities in m/s, in newtons.
     """
 
     centre: Tensor
     shift: Tensor
-    moments: tuple[Tensor, Tensor, Tensor]
+    moments: Tensor
     momentum: Tensor
-    forces: tuple[Tensor, Tensor]
+    forces: tuple[Tensor, ...]
+
+    @property
+    def arrays(self) -> list[NDArray[Any]]:
+        """As compiled loops read it."""
+        tensors = self.centre, self.shift, self.moments, self.momentum, *self.forces
+        return [tensor.numpy() for tensor in tensors]
 
 
 class Quantities(NamedTuple):
@@ -140,6 +148,9 @@ class CarriedDamping(PrescribedPotential):
         self._masses = np.concatenate([path.masses for path in paths])
         self._intervals = math.lcm(*(path.channel.per_frame for path in paths))
         self.quantities = self._present_quantities()
+        self._carried_rates = self._carried * self.quantities.momentum_rates
+        self._has_loops = is_compiled() and not system.mass.is_cuda
+        self._arrays = self._vertex_groups.cpu().numpy(), MIN_INERTIA_RATIO
         self._present = (0, 0), self._interval_in((0, 0), self.quantities)
         self._time = 0, 0.0
         self._force: Tensor | None = None
@@ -176,14 +187,25 @@ class CarriedDamping(PrescribedPotential):
         number = self._number_of(fraction)
         if (frame, number) != self._present[0]:
             self._present = (frame, number), self._interval_in((frame, number), self.quantities)
-        return self._parameters_at(self._present[1], frame, fraction * self._intervals - number)
+        own, part = self._present[1], fraction * self._intervals - number
+        if not self._has_loops:
+            return self._parameters_at(own, frame, part)
+        per_second = self._intervals / self._system.frame_times.of(frame)
+        out = own.centre.new_empty(3, 3 * len(self._counts) + self._system.vertex_count)
+        arrays: list[Any] = [*own.arrays, *self._arrays, out.numpy()]
+        loops.write_parameters(part, per_second, *arrays)
+        return out
 
     def go_to(self, frame: int, fraction: float) -> None:
         super().go_to(frame, fraction)
         self._time = frame, fraction
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        out.sub_(self._rate_forces(positions, self.parameters, self.quantities))
+        if not self._has_loops:
+            out.sub_(self._rate_forces(positions, self.parameters, self.quantities))
+            return
+        tensors = positions, self.parameters, self._vertex_groups, self._carried_rates, out
+        loops.add_rate_forces(*(tensor.numpy() for tensor in tensors))
 
     def rate_gradient(
         self, positions: Tensor, given: Mapping[str, Tensor], frame: int, fraction: float
@@ -262,9 +284,9 @@ class CarriedDamping(PrescribedPotential):
         shift = self._means(change)
         arms, bends = start - centre[self._point_groups], change - shift[self._point_groups]
         both = self._inertia(arms, bends) + self._inertia(bends, arms)
-        moments = self._inertia(arms, arms), both, self._inertia(bends, bends)
+        moments = torch.stack([self._inertia(arms, arms), both, self._inertia(bends, bends)])
         momentum = self._means(torch.linalg.cross(arms, bends, dim=1))
-        forces = self._remainder(arms, quantities), self._remainder(bends, quantities)
+        forces = tuple(self._remainder(part, quantities).contiguous() for part in (arms, bends))
         return _Interval(centre, shift, moments, momentum, forces)
 
     def _inertia(self, first: Tensor, second: Tensor) -> Tensor:

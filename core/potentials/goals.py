@@ -122,13 +122,11 @@ class GoalSprings(PrescribedPotential):
         return 0.5 * (self.goals.stiffness * extension.square()).sum()
 
     def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
-        # ½ k (|p − t'|² − |p − t|²) = k (t − t')·(p − (t + t')/2)
-        middle = self.goals.points.gather(positions).sub_(0.5 * (before + after))
-        return (self.goals.stiffness * ((before - after) * middle)).sum()
+        points, stiffness = self.goals.points, self.goals.stiffness
+        return points.pull_energy_change(positions, before, after, stiffness)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        extension = self.goals.points.gather(positions).sub_(self.parameters)
-        self.goals.points.add(extension.mul_(self.goals.stiffness), out)
+        self.goals.points.add_pulls(positions, self.parameters, self.goals.stiffness, out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         self.goals.add_hessian(self.goals.stiffness, matrix)
@@ -176,8 +174,7 @@ class GoalDamping(PrescribedPotential):
         self._time = frame, fraction
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        relative = self.goals.points.gather(velocities).sub_(self.parameters)
-        self.goals.points.add(relative.mul_(self.goals.damping), out)
+        self.goals.points.add_pulls(velocities, self.parameters, self.goals.damping, out)
 
     def begin_time_step(self, step: TimeStep) -> None:
         self._seconds = math.inf if step.is_static else step.seconds

@@ -101,6 +101,11 @@ class EmbeddedPoints(GroundPoints):
         first, second = np.array(CORNER_PAIRS).T
         return (self.shares[first] * self.shares[second]).T.contiguous()
 
+    @cached_property
+    def _arrays(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Corners and shares."""
+        return self.corners.numpy(), self.shares.numpy()
+
     def __len__(self) -> int:
         return self.corners.shape[1]
 
@@ -120,6 +125,32 @@ class EmbeddedPoints(GroundPoints):
         # Summed in one order on every device.
         sums = segment_sums(parts.movedim(-1, 0).contiguous(), self._offsets)
         out[..., self._carriers] += sums.movedim(0, -1)
+
+    def add_pulls(self, values: Tensor, goals: Tensor, factors: Tensor, out: Tensor) -> None:
+        """Adds factor × (value − goal) of points, from (…, N) values at the vertices, to (…, N).
+
+        Args:
+            goals: (…, S) of the points.
+            factors: (S,) of the points.
+        """
+        if self._has_loops(values):
+            arrays = _rows(values), _rows(goals), factors.numpy()
+            loops.add_pulls(*arrays, *self._arrays, out.numpy())
+            return
+        self.add(self.gather(values).sub_(goals).mul_(factors), out)
+
+    def pull_energy_change(
+        self, values: Tensor, before: Tensor, after: Tensor, factors: Tensor
+    ) -> Tensor:
+        """Σ ½ factor |value − goal|² over points, from (…, N) values at the vertices: how much it
+        changes where (…, S) goals do."""
+        if self._has_loops(values):
+            arrays = _rows(values), _rows(before), _rows(after), factors.numpy()
+            change = loops.pull_energy_change(*arrays, *self._arrays)
+            return values.new_tensor(change)
+        # ½ k (|p − t'|² − |p − t|²) = k (t − t')·(p − (t + t')/2)
+        middle = self.gather(values).sub_(0.5 * (before + after))
+        return (factors * ((before - after) * middle)).sum()
 
     def of_bodies(self, values: Tensor) -> Tensor:
         return values[self.corners[0]]
@@ -145,6 +176,11 @@ class EmbeddedPoints(GroundPoints):
             products = self._products[some, :, None] * blocks[some, None]
             elements = blocks.new_zeros(len(self), len(CORNER_PAIRS), 9)
             matrix.add_elements(where, elements.index_copy_(0, some, products))
+
+
+def _rows(values: Tensor) -> NDArray[Any]:
+    """Its numbers, row by row: loops are compiled for no other order."""
+    return values.contiguous().numpy()
 
 
 def _on(indices: NDArray[Any], template: Tensor) -> Tensor:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +16,9 @@ from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
 from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
+from ..kernels.elasticity import ElasticityKernel
 from ..kernels.held_tets import write_held_shapes
+from ..kernels.posed_tets import HeldShapes, PosedTetsKernel
 from ..kernels.torch_matrices import inverses3, matmul3, signed_svd
 from ..materials import Material
 from ..materials.material import PARAMETERS
@@ -30,6 +33,21 @@ SQUEEZED_STIFFNESS_RATIO = 1e-3
 _NEAR_REST_STRETCH = 1.5 * MIN_REST_STRETCH
 # Poses in which the viscosity is measured.
 _FASTEST_POSES = 3
+
+
+@dataclass
+class _Written:
+    """Whether tets have the rest shapes of their pose, for all elasticities that share them.
+
+    Args:
+        is_placed: whether there has been a pose.
+        is_current: whether the rest shapes are those of the last one.
+        is_asked_for_always: whether they have to be.
+    """
+
+    is_placed: bool = False
+    is_current: bool = True
+    is_asked_for_always: bool = False
 
 
 class PosedElasticity(Elasticity):
@@ -50,6 +68,8 @@ class PosedElasticity(Elasticity):
     """
 
     changes_slowly = True
+    _posed_kernel: PosedTetsKernel | None = None
+    _written = _Written()
 
     def __init__(
         self, material: Material, first: int, mesh: TetMesh, template: Tensor, pose: TensorChannel
@@ -62,7 +82,9 @@ class PosedElasticity(Elasticity):
         self._placed = template.new_zeros(3, len(template))
         self._balance = torch.zeros_like(self._placed)
         self._held: _HeldTets | None = None
-        self._is_placed = False
+        # Range of J in which the law holds by which held tets push in the pose.
+        self._valid_j = self.material.valid_j_range()
+        self._written = _Written()
         stretched = [self._gradients_and_bound(sample) for sample in pose.samples]
         #: By how much a pose makes the fastest vibration of a tet faster, at most.
         self.frequency_ratio = math.sqrt(max(1.0, *(float(ratio) for ratio, _ in stretched)))
@@ -76,6 +98,7 @@ class PosedElasticity(Elasticity):
             factors = torch.where(squeezed, SQUEEZED_STIFFNESS_RATIO, 1.0).to(template)
             self._set_material(replace(material, young=material.young * factors))
             self._held = _HeldTets(self.material, mesh, first, self._squeezed, template)
+            self._posed_kernel = None
         self.act(self.parameters)
 
     def scale(self, parameters: Tensor) -> Tensor:
@@ -91,28 +114,52 @@ class PosedElasticity(Elasticity):
         """Its vertices among all."""
         return self._body
 
+    @property
+    def tets(self) -> Tets:
+        """The tets, whose rest shapes are those of the pose; explicit steps do without."""
+        if not self._written.is_current:
+            self._write_rest_shapes()
+        return self._tets
+
+    @tets.setter
+    def tets(self, tets: Tets) -> None:
+        self._tets = tets
+
+    def write_always(self) -> None:
+        """Lets others read the rest shapes of the tets at any time, wherever from."""
+        self._written.is_asked_for_always = True
+
     def act(self, parameters: Tensor) -> None:
         # On CUDA it is recorded, and nobody may look.
-        if self._is_placed and not parameters.is_cuda and torch.equal(parameters, self.parameters):
+        is_same = self._written.is_placed and not parameters.is_cuda
+        if is_same and torch.equal(parameters, self.parameters):
             return
-        self._is_placed = True
+        self._written.is_placed = True
         PrescribedPotential.act(self, parameters)
         self._placed[:, self._body] = parameters
-        self.tets.set_rest_positions(self._placed)
-        if self._held is not None:
-            self._held.hold_apart(self.tets, self._placed, self.material, self._balance)
+        self._written.is_current = False
+        if self._written.is_asked_for_always or self._posed is None:
+            self._write_rest_shapes()
 
     def energy(self, positions: Tensor) -> Tensor:
+        if self._posed is not None and not self._written.is_current:
+            return positions.new_tensor(self._posed.energy(positions, self._placed))
         energy = self._unscaled_energy(positions)
         return energy if self._held is None else energy - (self._balance * positions).sum()
 
     def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
-        return PrescribedPotential.energy_with(self, parameters, positions)
+        if self._posed is None:
+            return PrescribedPotential.energy_with(self, parameters, positions)
+        placed = self._placed.clone()
+        placed[:, self._body] = parameters
+        return positions.new_tensor(self._posed.energy(positions, placed))
 
     def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
         return PrescribedPotential.energy_change(self, before, after, positions)
 
     def change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
+        if self._posed is not None:
+            return self.energy_change(before, after, positions)
         # From one rest shape to the next: each takes longer than an energy.
         self.act(before)
         energy = self.energy(positions)
@@ -120,9 +167,32 @@ class PosedElasticity(Elasticity):
         return self.energy(positions) - energy
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        if self._posed is not None:
+            self._posed.add_gradient(positions, self._placed, out)
+            return
         self._add_unscaled_gradient(positions, out)
         if self._held is not None:
             out.sub_(self._balance)
+
+    def _set_material(self, material: Material) -> None:
+        super()._set_material(material)
+        self._posed_kernel = None
+
+    @property
+    def _posed(self) -> PosedTetsKernel | None:
+        """Compiled loops that need no written rest shapes; None where there are none."""
+        if not isinstance(self.kernel, ElasticityKernel):
+            return None
+        if self._posed_kernel is None:
+            held = None if self._held is None else self._held.shapes(self._tets, *self._valid_j)
+            self._posed_kernel = PosedTetsKernel(self.kernel, self._tets, held)
+        return self._posed_kernel
+
+    def _write_rest_shapes(self) -> None:
+        self._written.is_current = True
+        self._tets.set_rest_positions(self._placed)
+        if self._held is not None:
+            self._held.hold_apart(self._tets, self._placed, self.material, self._balance)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         matrix.add_elements(
@@ -179,6 +249,14 @@ class _HeldTets:
         if self._is_looped:
             self._by_tet = np.ascontiguousarray(self._gradients.permute(2, 0, 1).numpy())
             self._all = np.arange(len(tets))
+
+    def shapes(self, tets: Tets, low: Any, high: Any) -> HeldShapes:
+        """Their shapes for compiled loops; ``low`` and ``high`` as ``HeldShapes`` has them."""
+        is_held = np.zeros(len(tets), dtype=bool)
+        is_held[self._which.numpy()] = True
+        precision = self._by_tet.dtype.type
+        shapes = self._by_tet, self._volumes.numpy(), MIN_REST_STRETCH
+        return HeldShapes(self._which.numpy(), is_held, *shapes, precision(low), precision(high))
 
     def hold_apart(self, tets: Tets, placed: Tensor, material: Material, balance: Tensor) -> None:
         """Writes their rest shapes at (3, N) places, and what they push with there.
