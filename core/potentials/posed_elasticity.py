@@ -69,6 +69,7 @@ class PosedElasticity(Elasticity):
 
     changes_slowly = True
     _posed_kernel: PosedTetsKernel | None = None
+    _held: _HeldTets | None = None
     _written = _Written()
 
     def __init__(
@@ -81,7 +82,6 @@ class PosedElasticity(Elasticity):
         self._rest_volumes = self.tets.volumes.clone()
         self._placed = template.new_zeros(3, len(template))
         self._balance = torch.zeros_like(self._placed)
-        self._held: _HeldTets | None = None
         # Range of J in which the law holds by which held tets push in the pose.
         self._valid_j = self.material.valid_j_range()
         self._written = _Written()
@@ -177,6 +177,15 @@ class PosedElasticity(Elasticity):
     def _set_material(self, material: Material) -> None:
         super()._set_material(material)
         self._posed_kernel = None
+        # Held tets push by the law with its continuation, since a pose may turn them inside out.
+        limits = (
+            {} if self._held is None else {name: getattr(material, name) for name in PARAMETERS}
+        )
+        self._pulling = replace(self._pulling, **limits) if limits else material
+        if self._written.is_placed:
+            self._written.is_current = False
+            if self._posed is None:
+                self._write_rest_shapes()
 
     @property
     def _posed(self) -> PosedTetsKernel | None:
@@ -192,7 +201,7 @@ class PosedElasticity(Elasticity):
         self._written.is_current = True
         self._tets.set_rest_positions(self._placed)
         if self._held is not None:
-            self._held.hold_apart(self._tets, self._placed, self.material, self._balance)
+            self._held.hold_apart(self._tets, self._placed, self._pulling, self._balance)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         matrix.add_elements(

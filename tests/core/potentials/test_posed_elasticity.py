@@ -138,3 +138,22 @@ def test_a_change_of_one_pose_for_another_counts_held_tets(monkeypatch) -> None:
         assert energy.tets.rest_changes > 0  # written, as other integrators have them
         energies.append(float(energy.energy(positions)))
     assert change == pytest.approx(energies[1] - energies[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("material", MATERIALS, ids=lambda one: type(one).__name__)
+def test_where_poissons_ratio_is_limited_forces_stay_the_slope_of_the_energy(material) -> None:
+    pose = bent(1.5) * [0.1, 1.0, 1.0]
+    energy = posed(MESH.vertices, pose, material=material)
+    energy.go_to(1, 0.0)
+    assert energy.tets.rest_changes > 0
+    energy.limit_poisson(torch.ones(len(MESH.tets), dtype=torch.bool), 0.1)
+    positions = shaken(pose, 0.002)
+    direction = placed(np.random.default_rng(2).standard_normal(pose.shape))
+    direction[:, 0] = 0.0
+    for _ in range(2):
+        slope = float((energy.gradient(positions) * direction).sum())
+        ends = [float(energy.energy(positions + sign * 1e-6 * direction)) for sign in (1.0, -1.0)]
+        assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(slope, rel=1e-5)
+        assert energy.tets.rest_changes > 0  # written: as implicit steps have them
+    force = energy.gradient(placed(pose))
+    assert float(force.abs().max()) < 1e-10 * float(energy.gradient(positions).abs().max())
