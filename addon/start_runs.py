@@ -10,8 +10,8 @@ import bpy
 
 from .paths import absolute
 
-#: What ``start_shape`` says of a body that starts from one.
-RUN = "run"
+#: Choices of ``start_shape``: from a run, and bent by modifiers and shape keys.
+RUN, POSE = "run", "pose"
 
 
 def path_of(obj: bpy.types.Object) -> Path | None:

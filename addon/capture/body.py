@@ -23,6 +23,8 @@ from ...core.scene.skin import Skin, SurfaceMesh
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.start import PosedStart, RunStart
 from .. import driving
+from ..properties.object import OBJECT
+from ..properties.setting import captured
 from ..units import exact_float
 from .captured import CaptureError
 from .friction import coefficients
@@ -114,15 +116,10 @@ def soft_body(
         return SoftBody(
             _surface(shape, paint, props),
             _material(props, float(young.at(0))),
-            exact_float(props.density),
             velocity=_vector(thrown.linear),
-            damping=exact_float(props.damping),
-            stiffness_damping=exact_float(props.stiffness_damping),
-            viscosity=exact_float(props.viscosity),
             skin=_skin(shape, pins, motion, rest_shape, unit),
             friction=friction,
             kinetic_friction=kinetic,
-            touching=props.contact_surface,
             field_weight=None if props.field_weight == 1.0 else exact_float(props.field_weight),
             name=obj.name,
             plasticity=_plasticity(props),
@@ -130,7 +127,6 @@ def soft_body(
             pressure=keyed["pressure"],
             drag=keyed["drag"],
             target_volume=keyed["target_volume"] if props.use_target_volume else None,
-            volume_stiffness=exact_float(props.volume_stiffness),
             angular_velocity=_vector(thrown.angular),
             release=_release(obj, keyed["pinned"]),
             start=shape.start,
@@ -138,6 +134,7 @@ def soft_body(
             # Its animation decides where its parts go through each other.
             self_contact=not pins.sag_free,
             starts_settled=props.start_settled and shape.start is None,
+            **captured(OBJECT, props),
         )
 
 

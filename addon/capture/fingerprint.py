@@ -22,6 +22,8 @@ from .. import driving
 from ..animated import acts_on_input, animated_paths, animated_settings, curves_of, is_animated
 from ..bake import shape_keys
 from ..modifiers import is_own
+from ..properties.object import ATTACHMENT, OBJECT, SuppleAttachment, SuppleObject
+from ..properties.scene import SCENE, SuppleScene
 from ..start_runs import name_of
 from ..time_stretching import animation_frames
 from ..units import metres_per_unit
@@ -39,15 +41,7 @@ Parts = dict[str, Any]
 #: Parts of a fingerprint that hold a digest for each setting, and for each object that is followed.
 SETTINGS_PART, FOLLOWED_PART = "settings", "followed"
 
-# Settings that change nothing in the frames: where these are kept, which of them, how they are
-# shown, what is recorded beside them; and what the tools of Goals look for.
-_NO_SETTINGS = {
-    *("rna_type", "name", "cache_folder", "use_scene_range", "frame_start", "frame_end"),
-    *("smooth", "results", "field", "paint_overlay", "stop_renders"),
-    *("kept_shape", "kept_control", "effector_collection", "fit_keyed_group", "fit_by"),
-    *("fit_target", "fit_frame", "fit_group", "fit_spin"),
-    *("fit_shape", "fit_first", "fit_last"),
-}
+_TABLES = {SuppleObject: OBJECT, SuppleAttachment: ATTACHMENT, SuppleScene: SCENE}
 _PLACE = (
     *("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "scale"),
     *("delta_location", "delta_rotation_euler", "delta_rotation_quaternion", "delta_scale"),
@@ -165,18 +159,15 @@ def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) ->
     Args:
         moving: paths of settings that are animated.
     """
-    for described in props.bl_rna.properties:
-        name = described.identifier
-        if described.is_hidden or name in _NO_SETTINGS:
+    for row in _TABLES[type(props)]:
+        if not (row.label and row.changes_frames) or (row.is_keyed and row.name in moving):
             continue
-        if described.is_animatable and name in moving:
-            continue
-        value = getattr(props, name)
-        if described.type == "COLLECTION":
-            for index, row in enumerate(value):
+        name, value = row.name, getattr(props, row.name)
+        if name == "attachments":
+            for index, each in enumerate(value):
                 prefix = f"{name}[{index}]."
                 own = {path.removeprefix(prefix) for path in moving if path.startswith(prefix)}
-                yield prefix, list(_settings(row, own))
+                yield prefix, list(_settings(each, own))
         elif isinstance(value, bpy.types.Object):
             yield name, _follow(value, shaped=True).digests
         else:

@@ -17,9 +17,6 @@ from .body import Shape
 from .captured import CaptureError
 from .rest_shape import has_shape_keys
 
-#: What ``start_shape`` says of a body that starts as it is bent.
-POSE = "pose"
-
 
 def read_shape(context: bpy.types.Context, obj: bpy.types.Object, unit: float) -> Shape:
     """Of one object at the start frame, in metres in the world.
@@ -29,7 +26,7 @@ def read_shape(context: bpy.types.Context, obj: bpy.types.Object, unit: float) -
             another mesh.
     """
     shape = Shape.read(context, obj, unit)
-    if obj.supple.start_shape == POSE:
+    if obj.supple.start_shape == start_runs.POSE:
         with driving.undriven(obj):
             modelled = Shape.read(context, obj, unit)
         return replace(modelled, start=PosedStart(shape.points))

@@ -8,7 +8,7 @@ from bpy.props import EnumProperty, StringProperty
 
 from .. import ids
 from ..properties import jiggling
-from ..properties.jiggle import amount_property, depth_property, duration_property, speed_property
+from ..properties.object import setting
 from ..worker import warm_worker
 from .action_operator import ActionOperator
 
@@ -21,9 +21,9 @@ class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):
     bl_label = "Jiggle"
     bl_options = {"REGISTER", "UNDO"}
 
-    speed: speed_property()
-    duration: duration_property()
-    amount: amount_property()
+    speed: setting("jiggle_speed").property()
+    duration: setting("jiggle_duration").property()
+    amount: setting("jiggle_amount").property()
     group: StringProperty(
         name="Group",
         description=(
@@ -48,7 +48,7 @@ class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):
         default=jiggling.AUTOMATIC,
         options={"SKIP_SAVE"},
     )
-    depth: depth_property(0.5)
+    depth: setting("jiggle_depth").property(default=0.5)
 
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:

@@ -7,11 +7,7 @@ import bpy
 
 from ..capture.contact import is_possible
 from ..capture.objects import can_collide
-from .sidebar import Sidebar, draw_settings
-
-_OF_ALL = ("collider_friction", "collider_sliding_friction")
-_OF_MESHES = (*_OF_ALL, "collider_thickness")
-_OF_SPHERES = (*_OF_ALL, "collider_restitution", "collider_penalty")
+from .sidebar import Sidebar, draw_panel
 
 
 class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):
@@ -30,4 +26,5 @@ class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):
         layout, props = self.layout, context.object.supple
         layout.active = props.collider
         touching = is_possible(context.scene)
-        draw_settings(layout, props, *(_OF_MESHES if touching else _OF_SPHERES))
+        draw_panel(layout, props, "collider")
+        draw_panel(layout, props, "mesh collider" if touching else "sphere collider")

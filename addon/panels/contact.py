@@ -7,9 +7,7 @@ import bpy
 
 from ..capture.contact import is_possible
 from .scene import SUPPLE_PT_scene
-from .sidebar import Sidebar, draw_settings
-
-_SETTINGS = ("self_contact", "contact_distance", "contact_formulation", "friction_updates")
+from .sidebar import Sidebar, draw_panel
 
 
 class SUPPLE_PT_contact(Sidebar, bpy.types.Panel):
@@ -23,4 +21,4 @@ class SUPPLE_PT_contact(Sidebar, bpy.types.Panel):
         # The panel has its name already.
         layout.prop(props, "contact", text="")
         if is_possible(context.scene):
-            draw_settings(layout, props, *_SETTINGS)
+            draw_panel(layout, props, "contact")

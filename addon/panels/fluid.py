@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from .scene import SUPPLE_PT_scene
-from .sidebar import Sidebar, draw_settings
+from .sidebar import Sidebar, draw_panel
 
 
 class SUPPLE_PT_fluid(Sidebar, bpy.types.Panel):
@@ -21,4 +21,4 @@ class SUPPLE_PT_fluid(Sidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.scene.supple
         layout.active = props.use_fluid
-        draw_settings(layout, props, "fluid_level", "fluid_density", "fluid_drag", "fluid_damping")
+        draw_panel(layout, props, "fluid")

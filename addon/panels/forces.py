@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar, draw_settings
+from .sidebar import SoftBodySidebar, draw_panel
 
 
 class SUPPLE_PT_forces(SoftBodySidebar, bpy.types.Panel):
@@ -16,8 +16,4 @@ class SUPPLE_PT_forces(SoftBodySidebar, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, props = self.layout, context.object.supple
-        draw_settings(layout, props, "pressure", "use_target_volume")
-        if props.use_target_volume:
-            draw_settings(layout, props, "target_volume", "volume_stiffness")
-        draw_settings(layout, props, "drag", "field_weight")
+        draw_panel(self.layout, context.object.supple, "forces")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from .scene import SUPPLE_PT_scene
-from .sidebar import Sidebar, draw_settings
+from .sidebar import Sidebar, draw_panel
 
 
 class SUPPLE_PT_ground(Sidebar, bpy.types.Panel):
@@ -21,7 +21,4 @@ class SUPPLE_PT_ground(Sidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.scene.supple
         layout.active = props.use_ground
-        draw_settings(layout, props, "ground_height", "ground_friction", "ground_sliding_friction")
-        draw_settings(layout, props, "ground_response")
-        if props.ground_response == "projection":
-            draw_settings(layout, props, "ground_restitution", "ground_penalty")
+        draw_panel(layout, props, "ground")

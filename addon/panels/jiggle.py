@@ -7,7 +7,7 @@ import bpy
 
 from .. import driving
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar, draw_settings, write
+from .sidebar import SoftBodySidebar, draw_panel, write
 
 
 class SUPPLE_PT_jiggle(SoftBodySidebar, bpy.types.Panel):
@@ -22,7 +22,6 @@ class SUPPLE_PT_jiggle(SoftBodySidebar, bpy.types.Panel):
         layout.prop_search(obj.supple, "jiggle_group", obj, "vertex_groups", text="Group")
         if not obj.supple.jiggle_group:
             return
-        names = ("jiggle_speed", "jiggle_duration", "jiggle_amount", "jiggle_depth")
-        draw_settings(layout, obj.supple, *names)
+        draw_panel(layout, obj.supple, "jiggle")
         if text := driving.order(obj):
             write(layout, context, f"{text}.", icon="MODIFIER")

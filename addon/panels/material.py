@@ -8,7 +8,7 @@ import bpy
 from .. import ids
 from ..properties import presets, suited
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar, draw_settings, write
+from .sidebar import SoftBodySidebar, draw_panel, write
 
 
 class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
@@ -23,10 +23,10 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
         row = layout.split(factor=0.3)  # the names of models are long
         row.label(text="Model")
         row.prop(props, "model", text="")
-        draw_settings(layout, props, "young")
+        draw_panel(layout, props, "material top")
         text, is_problem = suited.sag_message(context.scene, context.object)
         if text:
             write(layout, context, text, icon="ERROR" if is_problem else "INFO")
         if not props.jiggle_group:  # whose stiffness suits its speed
             layout.operator(ids.SUIT_YOUNG)
-        draw_settings(layout, props, "density", "rest_shape")
+        draw_panel(layout, props, "material")

@@ -8,7 +8,7 @@ import bpy
 from .. import driving
 from ..reports import ignored
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar, draw_settings, write
+from .sidebar import SoftBodySidebar, draw_panel, write
 
 
 class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
@@ -22,9 +22,9 @@ class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
         layout.prop_search(obj.supple, "pin_group", obj, "vertex_groups")
         # What jiggles has goals of its own.
         if not obj.supple.jiggle_group and ignored.has_partial_weights(obj, obj.supple.pin_group):
-            draw_settings(layout, obj.supple, "goal_frequency", "goal_damping")
+            draw_panel(layout, obj.supple, "goals")
         if obj.supple.pin_group:
-            draw_settings(layout, obj.supple, "pinned", "pin_force")
+            draw_panel(layout, obj.supple, "pins")
         if text := driving.order(obj):
             write(layout, context, f"{text}.", icon="MODIFIER")
         if len(obj.vertex_groups) == 0:

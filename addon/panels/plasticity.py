@@ -7,7 +7,7 @@ import bpy
 
 from ..properties import suited
 from .material import SUPPLE_PT_material
-from .sidebar import SoftBodySidebar, draw_settings, write
+from .sidebar import SoftBodySidebar, draw_panel, write
 
 
 class SUPPLE_PT_plasticity(SoftBodySidebar, bpy.types.Panel):
@@ -22,6 +22,6 @@ class SUPPLE_PT_plasticity(SoftBodySidebar, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
         layout.active = props.use_plasticity
-        draw_settings(layout, props, "yield_stress", "creep_time", "hardening", "plastic_limit")
+        draw_panel(layout, props, "plasticity")
         if props.use_plasticity and (text := suited.slump_message(context.scene, context.object)):
             write(layout, context, text, icon="INFO")

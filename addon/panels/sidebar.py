@@ -9,6 +9,9 @@ import bpy
 
 from ...core.errors import legible
 from ..capture.objects import is_soft_body
+from ..properties.object import OBJECT
+from ..properties.scene import SCENE, SuppleScene
+from ..properties.setting import names_in
 
 
 class Sidebar:
@@ -38,6 +41,12 @@ def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *n
         row.prop(props, name)
         if described.is_animatable:
             row.prop_decorator(props, name)
+
+
+def draw_panel(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, panel: str) -> None:
+    """The settings that belong in a panel, by their rows."""
+    table = SCENE if isinstance(props, SuppleScene) else OBJECT
+    draw_settings(layout, props, *names_in(panel, table, props))
 
 
 def write(

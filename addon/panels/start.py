@@ -6,9 +6,8 @@ from __future__ import annotations
 import bpy
 
 from .. import ids
-from ..start_runs import RUN
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar, draw_settings
+from .sidebar import SoftBodySidebar, draw_panel, draw_settings
 
 
 class SUPPLE_PT_start(SoftBodySidebar, bpy.types.Panel):
@@ -21,11 +20,4 @@ class SUPPLE_PT_start(SoftBodySidebar, bpy.types.Panel):
         layout, props = self.layout, context.object.supple
         draw_settings(layout, props, "start_shape")
         layout.operator(ids.TAKE_START)
-        if props.start_shape == RUN:
-            draw_settings(layout, props, "start_run", "start_run_frame")
-            return
-        if props.start_shape == "rest":
-            draw_settings(layout, props, "start_settled")
-        draw_settings(layout, props, "start_from_animation")
-        if not props.start_from_animation:
-            draw_settings(layout, props, "start_velocity", "start_spin")
+        draw_panel(layout, props, "start")

@@ -10,7 +10,7 @@ from ..capture.contact import is_possible
 from ..deforming import keeps_vertices
 from ..playback import refined_frames
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar, draw_settings, write
+from .sidebar import SoftBodySidebar, draw_panel, draw_settings, write
 
 
 class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
@@ -21,7 +21,7 @@ class SUPPLE_PT_surface(SoftBodySidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
-        draw_settings(layout, props, "friction", "sliding_friction", "contact_surface")
+        draw_panel(layout, props, "surface")
         touches_others = is_possible(context.scene)
         if touches_others and props.contact_surface == "mesh":
             draw_settings(layout, props, "contact_detail")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 
 from .material import SUPPLE_PT_material
-from .sidebar import SoftBodySidebar, draw_settings
+from .sidebar import SoftBodySidebar, draw_panel
 
 
 class SUPPLE_PT_volume_and_damping(SoftBodySidebar, bpy.types.Panel):
@@ -16,8 +16,4 @@ class SUPPLE_PT_volume_and_damping(SoftBodySidebar, bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, props = self.layout, context.object.supple
-        draw_settings(layout, props, "poisson")
-        if props.model == "st_venant_kirchhoff":
-            draw_settings(layout, props, "guard")
-        draw_settings(layout, props, "damping", "stiffness_damping", "viscosity")
+        draw_panel(self.layout, context.object.supple, "volume and damping")

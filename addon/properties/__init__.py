@@ -1,15 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an artist sets, kept in the .blend file.
-
-Limits on the sliders keep to what makes sense. Beyond them a typed value is taken as it is and
-refused with a message when it cannot be simulated, rather than changed silently.
-"""
+"""The settings that artists see, which the .blend file keeps."""
 
 import bpy
 from bpy.props import PointerProperty
 
-from .attach import SuppleAttachment
-from .object import SuppleObject
+from .object import SuppleAttachment, SuppleObject
 from .scene import SuppleScene
 
 CLASSES = [SuppleAttachment, SuppleObject, SuppleScene]

@@ -34,11 +34,11 @@ from ..capture.objects import (
 from ..capture.paint import label, painted
 from ..capture.rest_shape import KEPT, has_shape_keys, rest_keys
 from ..capture.scene import simulated_range
-from ..capture.start_shape import POSE, can_be_posed
+from ..capture.start_shape import can_be_posed
 from ..capture.surfaces import group_weights
 from ..deforming import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
-from ..start_runs import RUN
+from ..start_runs import POSE, RUN
 from . import ignored_fields, ignored_ground, ignored_keys, ignored_motion, missing_caches
 
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.

@@ -9,7 +9,7 @@ import pytest
 
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
-from supple.addon.properties.attach import can_hold
+from supple.addon.properties.object import can_hold
 from supple.core.scene.scene import Scene
 
 

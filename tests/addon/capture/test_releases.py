@@ -12,7 +12,7 @@ import pytest
 from supple.addon.capture import fingerprint
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
-from supple.addon.properties.attach import can_hold
+from supple.addon.properties.object import can_hold
 from supple.addon.reports import ignored, step_report
 from supple.core import Release
 from supple.core.job import Job

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from supple.addon.properties.attach import SuppleAttachment
-from supple.addon.properties.object import SuppleObject
+from supple.addon.properties.object import SuppleAttachment, SuppleObject
 from supple.addon.properties.scene import SuppleScene
 
 # Heights, pressures and ratios that may be below 0.

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The page of settings says what their rows say.
+
+Run this file as a module to write the page anew.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from supple.addon.properties.object import (
+    ATTACHMENT,
+    BODY,
+    CONTACT,
+    FIT,
+    FORCES,
+    JIGGLE,
+    MATERIAL,
+    PINS,
+    START,
+)
+from supple.addon.properties.scene import SCENE
+from supple.addon.properties.setting import guide_table
+
+PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
+SECTIONS = {
+    "Body": BODY,
+    "Material": MATERIAL,
+    "Forces": FORCES,
+    "Pins": PINS,
+    "Attachments": ATTACHMENT,
+    "Jiggle": JIGGLE,
+    "Contact and colliders": CONTACT,
+    "Start": START,
+    "Goals": FIT,
+    "Scene": SCENE,
+}
+HEAD = """# Settings
+
+All settings with their tooltips. Keyed settings take keyframes and drivers; painted ones may differ
+from place to place by a vertex group or an attribute. The [user guide](user_guide.md) explains how
+to use them.
+"""
+
+
+def page() -> str:
+    tables = [f"## {title}\n\n{guide_table(rows)}\n" for title, rows in SECTIONS.items()]
+    return "\n".join([HEAD, *tables])
+
+
+def test_the_page_of_settings_is_made_of_their_rows() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
