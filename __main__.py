@@ -16,8 +16,9 @@ def main() -> int:
         )
         return 1
     try:
+        from supple.addon.command_line import run_with_file
+
         from . import register
-        from .addon.command_line import run_with_file
 
         register()
     except KeyboardInterrupt:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -13,11 +14,11 @@ from . import command_line, operators, panels, preferences, properties, render_c
 from .cache import cache_moves, packed_frames, trash
 from .capture import fingerprint
 from .capture.objects import is_soft_body
-from .fits import loss_plot
-from .operators import doctor
+from .fits import fit_run
+from .operators import solver
 from .panels import ground_overlay, paint_overlay
 from .playback import fields, fitting
-from .properties import rest_boxes
+from .properties import suited
 from .worker import session, warm_worker
 
 CLASSES = [
@@ -26,6 +27,7 @@ CLASSES = [
     *operators.CLASSES,
     *panels.CLASSES,
 ]
+Handler = Callable[..., object]
 
 
 def register() -> None:
@@ -33,8 +35,8 @@ def register() -> None:
         bpy.utils.register_class(cls)
     properties.attach()
     command_line.register()
-    for handlers, handler in _HANDLERS:
-        handlers.append(handler)
+    for name, handler in HANDLERS.items():
+        getattr(bpy.app.handlers, name).append(handler)
     ground_overlay.register()
     paint_overlay.register()
     if not bpy.app.background:
@@ -49,113 +51,85 @@ def register() -> None:
 
 def unregister() -> None:
     session.stop()
-    doctor.forget()
+    solver.forget()
     if bpy.app.timers.is_registered(warm_worker.prepare_unless_compiled):
         bpy.app.timers.unregister(warm_worker.prepare_unless_compiled)
-    loss_plot.unregister()
+    fit_run.unregister()
     paint_overlay.unregister()
     ground_overlay.unregister()
     atexit.unregister(unregister)
-    for handlers, handler in _HANDLERS:
-        handlers.remove(handler)
+    for name, handler in HANDLERS.items():
+        getattr(bpy.app.handlers, name).remove(handler)
     command_line.unregister()
     properties.detach()
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)
 
 
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _before_load(*_: object) -> None:
-    session.stop()
-    trash.forget()
-    doctor.forget()
-    fields.forget_fields()
-    paint_overlay.forget()
-
-
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _before_frame(scene: bpy.types.Scene, *_: object) -> None:
-    fields.update(scene)
-
-
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _after_frame(*_: object) -> None:
-    paint_overlay.forget_shapes()
-
-
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _after_load(*_: object) -> None:
-    fingerprint.forget()
-    rest_boxes.forget()
+def _prepare_worker() -> None:
     cache_moves.problem = ""
     cache_moves.reconnect()
     if not bpy.app.background and any(is_soft_body(obj) for obj in bpy.data.objects):
         warm_worker.prepare()
 
 
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _before_save(file: str, *_: object) -> None:
-    cache_moves.before_saving(Path(file))
-
-
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _after_save(file: str, *_: object) -> None:
-    cache_moves.after_saving(Path(file))
+def _report_travel() -> None:
     if note := packed_frames.travel_note(list(bpy.data.scenes)):
         print(f"Supple: {legible(note)}", flush=True)
 
 
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _begin_render(scene: bpy.types.Scene, *_: object) -> None:
-    render_check.begin(scene)
-
-
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _before_render(scene: bpy.types.Scene, *_: object) -> None:
-    render_check.check(scene)
-
-
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _after_render(scene: bpy.types.Scene, *_: object) -> None:
-    render_check.check_again(scene)
-
-
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _end_render(scene: bpy.types.Scene, *_: object) -> None:
-    render_check.end(scene)
-
-
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _after_undo(*_: object) -> None:
-    fingerprint.forget()
-    rest_boxes.forget()
-    paint_overlay.forget()
-    cache_moves.reconnect()
-
-
-@bpy.app.handlers.persistent  # type: ignore[untyped-decorator]
-def _after_edit(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+def _forget_edited(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     fingerprint.forget(depsgraph)
     if any(update.is_updated_geometry for update in depsgraph.updates):
-        rest_boxes.forget()
+        suited.forget()
     paint_overlay.forget_changed(depsgraph)
     fitting.update_edited(depsgraph)
 
 
-_HANDLERS = [
-    (bpy.app.handlers.load_pre, _before_load),
-    (bpy.app.handlers.load_post, _after_load),
-    (bpy.app.handlers.save_pre, _before_save),
-    (bpy.app.handlers.save_post, _after_save),
-    (bpy.app.handlers.save_post_fail, _after_save),
-    (bpy.app.handlers.undo_post, _after_undo),
-    (bpy.app.handlers.redo_post, _after_undo),
-    (bpy.app.handlers.frame_change_pre, _before_frame),
-    (bpy.app.handlers.frame_change_post, _after_frame),
-    (bpy.app.handlers.depsgraph_update_post, _after_edit),
-    (bpy.app.handlers.render_init, _begin_render),
-    (bpy.app.handlers.render_pre, _before_render),
-    (bpy.app.handlers.render_post, _after_render),
-    (bpy.app.handlers.render_complete, _end_render),
-    (bpy.app.handlers.render_cancel, _end_render),
-]
+def _each(*functions: Handler) -> Handler:
+    """A handler that calls functions without arguments."""
+
+    def handle(*_: object) -> None:
+        for function in functions:
+            function()
+
+    return handle
+
+
+def _first(*functions: Handler) -> Handler:
+    """A handler that calls functions with the scene, or with the path of the file."""
+
+    def handle(subject: object, *_: object) -> None:
+        argument = Path(subject) if isinstance(subject, str) else subject
+        for function in functions:
+            function(argument)
+
+    return handle
+
+
+_AFTER_SAVE = _first(cache_moves.after_saving, lambda _: _report_travel())
+_AFTER_UNDO = _each(fingerprint.forget, suited.forget, paint_overlay.forget, cache_moves.reconnect)
+#: What is called by Blender's lists of handlers.
+HANDLERS = {
+    name: bpy.app.handlers.persistent(handler)
+    for name, handler in {
+        "load_pre": _each(
+            *(session.stop, trash.forget, solver.forget, fields.forget_fields),
+            paint_overlay.forget,
+        ),
+        "load_post": _each(fingerprint.forget, suited.forget, _prepare_worker),
+        "save_pre": _first(cache_moves.before_saving),
+        "save_post": _AFTER_SAVE,
+        "save_post_fail": _AFTER_SAVE,
+        "undo_post": _AFTER_UNDO,
+        "redo_post": _AFTER_UNDO,
+        "frame_change_pre": _first(fields.update),
+        "frame_change_post": _each(paint_overlay.forget_shapes),
+        "depsgraph_update_post": _forget_edited,
+        "render_init": _first(render_check.begin),
+        "render_pre": _first(render_check.check),
+        "render_post": _first(render_check.check_again),
+        "render_complete": _first(render_check.end),
+        "render_cancel": _first(render_check.end),
+    }.items()
+}

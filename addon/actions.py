@@ -21,7 +21,7 @@ from .fits.fit_run import Fit
 from .named import named
 from .paths import absolute, portable
 from .playback import fields, mesh_cache, pc2, preview, smooth
-from .reports import mesh_reports
+from .reports import run_reports
 from .worker import session
 
 Log = Callable[[str], object]
@@ -152,7 +152,7 @@ def free(context: bpy.types.Context) -> str:
     for obj in editable:
         fields.forget(obj)
     had_preview = preview.remove(scene)
-    mesh_reports.forget(scene)
+    run_reports.forget(scene)
     removed = [f"the simulated frames of {named(played)}"] if played else []
     removed += ["the simulated frames on the disk"] if had_frames and not played else []
     removed += [f"the baked shape keys of {named(baked)}"] if baked else []

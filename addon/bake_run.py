@@ -11,13 +11,13 @@ import bpy
 from numpy.typing import NDArray
 
 from ..core.errors import SuppleError
-from .bake import baked_run, key_curves, shape_keys
+from .bake import key_curves, shape_keys
 from .cache import packed_frames
 from .capture.objects import all_soft_bodies
 from .modifiers import find_modifier
 from .named import named
 from .playback import fields, fitted_cage, mesh_cache, refined_frames, retimed
-from .reports import missing_frames, outdated
+from .reports import outdated
 from .runs import STEP_SECONDS
 from .steps import Steps, scaled
 
@@ -98,7 +98,7 @@ class Bake:
 
     def finish(self, context: bpy.types.Context) -> str:
         done: list[bpy.types.Object] = []
-        missing, is_absolute = missing_frames.message(context), self._is_absolute()
+        missing, is_absolute = outdated.message(context), self._is_absolute()
         action = key_curves.new_action(context.scene.name)
         name = action.name
         try:
@@ -121,7 +121,7 @@ class Bake:
                 bpy.data.actions.remove(left)
         for obj in self._objects:
             fields.remember(obj)
-            baked_run.note_run(obj, mesh_cache.run_of(obj))
+            shape_keys.note_run(obj, mesh_cache.run_of(obj))
             mesh_cache.detach(obj)
         parts = [self._message(), self._outdated_note(), missing, *self._notes]
         parts += [self._travel_note(), self._export_note()]

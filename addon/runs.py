@@ -20,8 +20,8 @@ from .capture.scene import capture, simulated_range
 from .playback import mesh_cache, preview
 from .playback.mesh_cache import Playback
 from .properties import suited
-from .reports import ignored, intersections, mesh_reports, notices, pin_jumps, step_report
-from .reports.timeline import on_timeline
+from .reports import ignored, intersections, notices, run_reports
+from .reports.run_reports import on_timeline
 from .worker import session, solver_environment
 from .worker.session import Session, State
 
@@ -172,13 +172,13 @@ class Simulation:
     def finish(self, context: bpy.types.Context) -> str:
         # Once more, for what an undo took away meanwhile.
         self.playback.attach()
-        mesh_reports.keep(self.job, self._captured)
+        run_reports.keep(self.job, self._captured)
         first, last = self._captured.first_shown, self._captured.end_frame
         parts = [f"Simulated frames {first} to {last}{_pre_roll(self._captured)}."]
         if self._session is None:
             parts = [_UNCHANGED if self._was_shown else _CACHED]
-        parts += mesh_reports.start_warnings(self.job, self._captured)
-        parts += step_report.read(self.job, self.start_frame).sentences()
+        parts += run_reports.start_warnings(self.job, self._captured)
+        parts += run_reports.read(self.job, self.start_frame).sentences()
         if missing := self.playback.missing():
             parts.append(f"No soft body any more: {', '.join(missing)}.")
         return " ".join(parts)
@@ -254,9 +254,9 @@ class Tetrahedralization:
         # Another scene may be in the window by now, and this one may be gone.
         scenes = (each for each in bpy.data.scenes if each.session_uid == self._scene_uid)
         preview.show(next(scenes, context.scene), self.job, self._captured)
-        mesh_reports.keep(self.job, self._captured)
+        run_reports.keep(self.job, self._captured)
         return (
-            f"{mesh_reports.summary(self.job, self._captured)} "
+            f"{run_reports.summary(self.job, self._captured)} "
             f"The preview lies in the collection {preview.COLLECTION}."
         )
 
@@ -303,4 +303,4 @@ def _warnings(
 ) -> list[str]:
     damage = [on_timeline(opened.warning, captured.start_frame)] if opened.warning else []
     before = notices.before_a_run(context)
-    return [*damage, *pin_jumps.messages(captured), *before, *ignored.messages(context)]
+    return [*damage, *notices.jumping_pins(captured), *before, *ignored.messages(context)]

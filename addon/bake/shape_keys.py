@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from ...core.errors import SuppleError
 from .. import driving
 from . import key_curves, own_mesh
-from .own_keys import moving_keys
+from .key_curves import moving_keys
 from .own_mesh import give_own_mesh, take_back
 
 Positions = NDArray[np.float32]
@@ -376,3 +376,16 @@ def _unused_prefix(keys: bpy.types.Key) -> str:
     while any(block.name.startswith(prefix) for block in keys.key_blocks):
         prefix += "+"
     return prefix
+
+
+_RUN = "run"
+
+
+def note_run(obj: bpy.types.Object, run: str) -> None:
+    """Writes down of which run the bake of ``obj`` is."""
+    obj.data.shape_keys[RECORD][_RUN] = run
+
+
+def is_of(obj: bpy.types.Object, run: str, last_frame: int) -> bool:
+    """Whether the bake of ``obj`` is of that run, up to that scene frame or a later one."""
+    return bool(record(obj).get(_RUN) == run and key_frames(obj)[-1] >= last_frame)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which vertices of soft bodies keep their place on other objects, or are stitched to them."""
+"""Attachments and stitches of soft bodies to other objects, and when these and pins let go."""
 
 from __future__ import annotations
 
@@ -11,19 +11,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import SceneError
+from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment
+from ...core.scene.release import Release
 from ...core.scene.stitches import Stitches
+from ..settings.object import STITCH
+from ..units import exact_float
 from .captured import CaptureError
 from .motion import Recording, keyed_settings
 from .objects import can_collide, is_soft_body
-from .releases import captured_release
-from .vertex_groups import group_members
+from .paint import group_members
+
+
+def captured_release(owner: str, switch: Channel, force: float) -> Release | None:
+    """What a switch that may be keyed and a break force come to; None where neither lets go.
+
+    Args:
+        owner: what messages call what holds.
+        switch: 1 while it holds, else 0, at each frame. The first 0 is for good.
+        force: in newtons; 0 is none.
+
+    Raises:
+        CaptureError: when the force is negative.
+    """
+    force = exact_float(force)
+    if force < 0.0:
+        raise CaptureError(
+            f"{owner}: the Break Force must be above 0 N, or 0 to hold whatever pulls; it is "
+            f"{force:g} N."
+        )
+    off = np.flatnonzero(switch.samples < 0.5)
+    frame = int(off[0]) if len(off) else None
+    return None if frame is None and force == 0.0 else Release(frame, force or None)
+
 
 Objects = Sequence[bpy.types.Object]
 Row = tuple[str, bpy.types.PropertyGroup]
-
-#: How an attachment is that pulls by threads.
-STITCH = "stitch"
 
 
 @dataclass(frozen=True)

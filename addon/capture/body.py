@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One object as a soft body."""
+"""Mesh objects as soft bodies: their shape at rest and at the start, their settings, their pins."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from pathlib import Path
 
 import bpy
 import numpy as np
+from mathutils.bvhtree import BVHTree
 from numpy.typing import NDArray
 
-from ...core.errors import SceneError
+from ...core.errors import JobError, SceneError
+from ...core.geometry.winding_number import winding_number
+from ...core.job import Job
+from ...core.job.run_start import run_start
 from ...core.materials import MODELS, Material, StVenantKirchhoff
 from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
@@ -22,18 +26,20 @@ from ...core.scene.rest_shape import RestShape, TetRestShape
 from ...core.scene.skin import Skin, SurfaceMesh
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.start import PosedStart, RunStart
-from .. import driving
-from ..properties.object import OBJECT
-from ..properties.setting import captured
+from .. import driving, start_runs
+from ..driving import keeps_vertices
+from ..settings import captured
+from ..settings.object import OBJECT
 from ..units import exact_float
+from .attachments import captured_release
 from .captured import CaptureError
-from .friction import coefficients
 from .motion import Matrices, Motion, transform, world_matrix
 from .pins import Pins
 from .refined import Refined, refined
-from .releases import captured_release
+from .rest_shape import has_shape_keys
 from .start_velocity import StartVelocity
 from .surfaces import Points, Triangles, driven_coordinates, surface_to_fill
+from .surroundings import coefficients
 
 # A matrix whose columns span less than this part of their cube is flat.
 FLAT_VOLUME_RATIO = 1e-9
@@ -270,3 +276,156 @@ def _check_scale(obj: bpy.types.Object, matrix: Matrices) -> None:
 def _check_matrices(obj: bpy.types.Object, motion: Motion) -> None:
     for matrix in motion.matrices.samples:
         _check_scale(obj, matrix)
+
+
+def read_shape(context: bpy.types.Context, obj: bpy.types.Object, unit: float) -> Shape:
+    """Of one object at the start frame, in metres in the world.
+
+    Raises:
+        CaptureError: when it cannot be simulated, or the run that it starts from is not there or of
+            another mesh.
+    """
+    shape = Shape.read(context, obj, unit)
+    if obj.supple.start_shape == start_runs.POSE:
+        with driving.undriven(obj):
+            modelled = Shape.read(context, obj, unit)
+        return replace(modelled, start=PosedStart(shape.points))
+    if obj.supple.start_shape == start_runs.RUN:
+        return _of_run(obj, shape)
+    return shape
+
+
+def can_be_posed(obj: bpy.types.Object) -> bool:
+    """Whether anything bends it before the frames, which keys of its rest shape do not."""
+    keys = obj.data.shape_keys
+    has_keys = keys is not None and len(keys.key_blocks) > 1 and not has_shape_keys(obj)
+    return has_keys or driving.deforming_parent(obj) is not None or bool(driving.drivers(obj))
+
+
+def _of_run(obj: bpy.types.Object, own: Shape) -> Shape:
+    """What is at rest is what was at rest in that run."""
+    path = start_runs.path_of(obj)
+    if path is None:
+        raise CaptureError(
+            f"{obj.name} is to start from another run, and none is chosen; go to a frame of one "
+            "and press Take Shown Frame under Start."
+        )
+    try:
+        job, body = Job(path.parent.parent), int(path.stem)
+        frame = obj.supple.start_run_frame or job.last_frame()
+        bodies = job.scene.bodies
+        start = run_start(job, body, frame)
+    except (JobError, ValueError) as error:
+        raise CaptureError(
+            f"{obj.name} starts from a run that cannot be read: {error} Take another one under "
+            "Start, or bring it back."
+        ) from error
+    other = bodies[body]
+    if not isinstance(other.mesh, SurfaceMesh) or other.skin is None:
+        raise CaptureError(
+            f"{obj.name} starts from a run that was made by a script; take another one."
+        )
+    for what, now, then in (
+        ("vertices", own.points, other.skin.points),
+        ("vertices after its modifiers", own.vertices, other.mesh.vertices),
+    ):
+        if len(now) != len(then):
+            raise CaptureError(
+                f"{obj.name} has {len(now)} {what}, and {other.name} had {len(then)} in the run "
+                "that it starts from; take a run of the same mesh under Start."
+            )
+    of_run = other.skin.refined
+    seen = [
+        replace(one, points=skin.points) for one, skin in zip(own.refined, of_run, strict=False)
+    ]
+    if [len(each.points) for each in seen] != [len(each.points) for each in own.refined]:
+        seen = []
+    return replace(
+        own,
+        points=other.skin.points,
+        vertices=other.mesh.vertices,
+        triangles=other.mesh.triangles,
+        refined=tuple(seen),
+        start=start,
+    )
+
+
+# Of the longest edge at a vertex. Subdivision takes the corner of a cube away by 0.43 of it.
+_REACH_RATIO = 0.75
+
+
+def check_pins(
+    context: bpy.types.Context, obj: bpy.types.Object, pins: Pins, shape: Shape, unit: float
+) -> None:
+    """
+    Args:
+        shape: of the object at the present frame.
+        unit: metres in a Blender unit.
+
+    Raises:
+        CaptureError: when a vertex that has a weight in the pin group is not in the solid.
+    """
+    changing = [
+        modifier
+        for modifier in driving.refiners(obj)
+        if modifier.show_viewport and not keeps_vertices(modifier)
+    ]
+    # What jiggles does so with all vertices, hidden ones as well.
+    if not changing or not obj.supple.pin_group or obj.supple.jiggle_group:
+        return
+    reach = _reaches(obj, shape.points)[pins.vertices]
+    lost = pins.vertices[_is_outside(shape.points[pins.vertices], reach, shape)]
+    culprit = _culprit(context, obj, lost, reach[np.isin(pins.vertices, lost)], unit, changing)
+    if culprit:
+        others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+        raise CaptureError(
+            f"{obj.name}: vertex {lost[0]}{others} has a weight in the group "
+            f"{obj.supple.pin_group!r} to pin, and the modifier {culprit} leaves no solid where it "
+            "is. Take it out of the group, or change or apply the modifier."
+        )
+
+
+def _reaches(obj: bpy.types.Object, points: Points) -> Points:
+    """(V,) how far from each vertex the solid may be; without end from those in no edge."""
+    edges = np.empty(2 * len(obj.data.edges), dtype=np.int32)
+    obj.data.edges.foreach_get("vertices", edges)
+    ends = edges.reshape(-1, 2)
+    lengths = np.linalg.norm(points[ends[:, 0]] - points[ends[:, 1]], axis=1)
+    longest = np.zeros(len(points))
+    np.maximum.at(longest, ends, lengths[:, None])
+    return np.where(longest > 0.0, _REACH_RATIO * longest, np.inf)
+
+
+def _is_outside(points: Points, reach: Points, shape: Shape) -> NDArray[np.bool_]:
+    """(P,) whether points lie outside of a surface, farther from it than they may."""
+    tree = BVHTree.FromPolygons(shape.vertices.tolist(), shape.triangles.tolist())
+    distances = np.array([tree.find_nearest(point)[3] for point in points.tolist()])
+    far = distances > reach
+    if far.any():
+        inside = np.abs(winding_number(points[far], shape.vertices, shape.triangles)) > 0.5
+        far[far] = ~inside
+    return far
+
+
+def _culprit(
+    context: bpy.types.Context,
+    obj: bpy.types.Object,
+    lost: NDArray[np.int32],
+    reach: Points,
+    unit: float,
+    changing: list[bpy.types.Modifier],
+) -> str:
+    """The name of the first of the modifiers without which none of the vertices is lost; empty
+    where they are lost without any, or where there are none."""
+    if len(lost) == 0:
+        return ""
+    try:
+        for modifier in reversed(changing):
+            modifier.show_viewport = False
+            shape = Shape.read(context, obj, unit)
+            if not _is_outside(shape.points[lost], reach, shape).any():
+                return str(modifier.name)
+    finally:
+        for modifier in changing:
+            modifier.show_viewport = True
+    return ""

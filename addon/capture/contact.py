@@ -17,7 +17,7 @@ from ..worker import solver_environment
 from . import integrators
 from .body import Shape
 from .captured import CaptureError
-from .decimation import decimated
+from .colliders import decimated
 
 ALWAYS, NEVER = "always", "never"
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import bpy
@@ -22,15 +24,21 @@ from .. import driving
 from ..animated import acts_on_input, animated_paths, animated_settings, curves_of, is_animated
 from ..bake import shape_keys
 from ..modifiers import is_own
-from ..properties.object import ATTACHMENT, OBJECT, SuppleAttachment, SuppleObject
-from ..properties.scene import SCENE, SuppleScene
+from ..settings.object import ATTACHMENT, OBJECT
+from ..settings.scene import SCENE
 from ..start_runs import name_of
-from ..time_stretching import animation_frames
-from ..units import metres_per_unit
-from . import kept_control, kept_shape
-from .absorbers import absorbs, has_keyed_absorption, is_absorbed
+from ..units import animation_frames, metres_per_unit
+from . import control, rest_shape
 from .attachments import rows_of
-from .force_fields import FLOW_CHOICE, OTHER_NAMES, SETTINGS, acts
+from .force_fields import (
+    FLOW_CHOICE,
+    OTHER_NAMES,
+    SETTINGS,
+    absorbs,
+    acts,
+    has_keyed_absorption,
+    is_absorbed,
+)
 from .motion import may_move
 from .objects import is_soft_body
 from .paint import attribute_values, can_paint, painted
@@ -41,7 +49,7 @@ Parts = dict[str, Any]
 #: Parts of a fingerprint that hold a digest for each setting, and for each object that is followed.
 SETTINGS_PART, FOLLOWED_PART = "settings", "followed"
 
-_TABLES = {SuppleObject: OBJECT, SuppleAttachment: ATTACHMENT, SuppleScene: SCENE}
+_TABLES = {"SuppleObject": OBJECT, "SuppleAttachment": ATTACHMENT, "SuppleScene": SCENE}
 _PLACE = (
     *("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle", "scale"),
     *("delta_location", "delta_rotation_euler", "delta_rotation_quaternion", "delta_scale"),
@@ -71,6 +79,8 @@ class _Followed:
     uids: set[int] = field(default_factory=set)
 
 
+# Animated paths of data blocks, while one object is read.
+_animated: dict[int, set[str]] = {}
 # By the session_uid of an object, and whether its shape counts.
 _followed: dict[tuple[int, bool], _Followed] = {}
 # Digests of meshes, node trees and curves of actions, which take milliseconds to read, by the
@@ -105,7 +115,8 @@ def scene_fingerprint(scene: bpy.types.Scene) -> Parts:
     """Fingerprint of everything that is simulated with any body of a scene, as it is now."""
     props, render = scene.supple, scene.render
     start = scene.frame_start if props.use_scene_range else props.frame_start
-    gravity = [getattr(scene, name) for name in _still(scene, ("gravity", "use_gravity"))]
+    moving = animated_paths(scene)
+    gravity = [getattr(scene, name) for name in ("gravity", "use_gravity") if name not in moving]
     bodies = [obj for obj in scene.objects if obj.supple.enabled and obj.type == "MESH"]
     parts: Parts = {
         SETTINGS_PART: settings(scene),
@@ -159,7 +170,7 @@ def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) ->
     Args:
         moving: paths of settings that are animated.
     """
-    for row in _TABLES[type(props)]:
+    for row in _TABLES[type(props).__name__]:
         if not (row.label and row.changes_frames) or (row.is_keyed and row.name in moving):
             continue
         name, value = row.name, getattr(props, row.name)
@@ -187,6 +198,7 @@ def _force_field(obj: bpy.types.Object) -> Iterator[Any]:
 def _follow(obj: bpy.types.Object, shaped: bool) -> _Followed:
     key = (obj.session_uid, shaped)
     if key not in _followed:
+        _animated.clear()
         _followed[key] = _Walk(obj, shaped).followed
     return _followed[key]
 
@@ -274,8 +286,7 @@ class _Walk:
 
     def _visit_pointed(self, user: bpy.types.Modifier | bpy.types.Constraint) -> None:
         """Visit the objects that a modifier or a constraint points to."""
-        pointers = (each for each in user.bl_rna.properties if each.type == "POINTER")
-        pointed = [getattr(user, each.identifier) for each in pointers]
+        pointed = [getattr(user, name) for name in _pointers(user.bl_rna.identifier)]
         pointed += [each.target for each in getattr(user, "targets", ())]
         pointed += [value for _, value in _inputs(user)]
         for tree in _trees(_tree(user)):
@@ -358,7 +369,7 @@ def _geometry(data: bpy.types.ID) -> Iterator[Any]:
 
 
 def _nodes(tree: bpy.types.NodeTree) -> Iterator[Any]:
-    moving = animated_paths(tree)
+    moving = _moving(tree)
     for node in tree.nodes:
         if node.bl_idname not in _DRAWN_NODES:
             sockets = [
@@ -409,8 +420,8 @@ def _body_values(obj: bpy.types.Object) -> Iterator[Any]:
         if attribute is not None and can_paint(attribute):
             yield attribute_values(mesh, attribute)
     yield [each.type for each in driving.drivers(obj) if driving.is_shown(obj, each)]
-    yield from kept_shape.values(obj)
-    yield from kept_control.values(obj)
+    yield from rest_shape.values(obj)
+    yield from control.values(obj)
 
 
 def _users_keys(obj: bpy.types.Object) -> Iterator[Any]:
@@ -433,26 +444,38 @@ def _users_keys(obj: bpy.types.Object) -> Iterator[Any]:
 
 def _numbers(struct: bpy.types.bpy_struct) -> Iterator[Any]:
     """Name and value of what is set of a modifier, a constraint or a node, and not animated."""
-    bases = (bpy.types.Modifier, bpy.types.Node)
-    base = next((each for each in bases if isinstance(struct, each)), None)
-    common = set() if base is None else set(base.bl_rna.properties.keys())
-    names = [
-        each.identifier
-        for each in struct.bl_rna.properties
-        if each.identifier not in common | _DRAWN
-        and not each.identifier.startswith(_DRAWN_BEGIN)
-        and (each.type == "POINTER" or (each.type in _PLAIN and not each.is_readonly))
-    ]
-    yield from _values(struct, _still(struct, names))
-    moving = animated_paths(struct.id_data)
-    begin = struct.path_from_id()
+    yield from _values(struct, _still(struct, _names(struct.bl_rna.identifier)))
     for name, value in _inputs(struct):
-        paths = f'{begin}["{name}"]', f"{begin}.properties.inputs.{name}."
-        if not isinstance(value, bpy.types.ID) and not any(p.startswith(paths) for p in moving):
+        begin = struct.path_from_id()
+        paths = {f'{begin}["{name}"]', f"{begin}.properties.inputs.{name}"}
+        if not isinstance(value, bpy.types.ID) and paths.isdisjoint(_moving(struct.id_data)):
             yield name, _plain(value)
 
 
-def _values(struct: bpy.types.bpy_struct, names: list[str]) -> Iterator[Any]:
+@cache
+def _names(name: str) -> tuple[str, ...]:
+    """The names of the properties of a modifier, constraint or node that shape anything."""
+    kind = getattr(bpy.types, name)
+    base = next(
+        (each for each in (bpy.types.Modifier, bpy.types.Node) if issubclass(kind, each)), None
+    )
+    common = set() if base is None else set(base.bl_rna.properties.keys())
+    return tuple(
+        each.identifier
+        for each in kind.bl_rna.properties
+        if each.identifier not in common | _DRAWN
+        and not each.identifier.startswith(_DRAWN_BEGIN)
+        and (each.type == "POINTER" or (each.type in _PLAIN and not each.is_readonly))
+    )
+
+
+@cache
+def _pointers(name: str) -> tuple[str, ...]:
+    described = getattr(bpy.types, name).bl_rna.properties
+    return tuple(each.identifier for each in described if each.type == "POINTER")
+
+
+def _values(struct: bpy.types.bpy_struct, names: Iterable[str]) -> Iterator[Any]:
     for name in names:
         value = getattr(struct, name)
         if isinstance(value, bpy.types.ColorRamp):
@@ -467,14 +490,23 @@ def _values(struct: bpy.types.bpy_struct, names: list[str]) -> Iterator[Any]:
 
 def _still(struct: bpy.types.bpy_struct, names: Iterable[str]) -> list[str]:
     """The names of the properties that are not animated."""
-    moving = animated_paths(struct.id_data)
-    is_block = isinstance(struct, bpy.types.ID)
-    begin = "" if is_block or not moving else f"{struct.path_from_id()}."
-    return [name for name in names if not _is_moving(begin + name, moving)]
+    moving = _moving(struct.id_data)
+    if not moving:
+        return list(names)
+    begin = "" if isinstance(struct, bpy.types.ID) else f"{struct.path_from_id()}."
+    return [name for name in names if begin + name not in moving]
 
 
-def _is_moving(path: str, moving: set[str]) -> bool:
-    return path in moving or any(each.startswith((f"{path}.", f"{path}[")) for each in moving)
+def _moving(owner: bpy.types.ID) -> set[str]:
+    """The paths that are animated, and those that they begin with."""
+    key = owner.session_uid
+    if key not in _animated:
+        _animated[key] = {
+            path[: match.start()] if match else path
+            for path in animated_paths(owner)
+            for match in (None, *re.finditer(r"[.\[]", path))
+        }
+    return _animated[key]
 
 
 def _inputs(user: bpy.types.bpy_struct) -> Iterator[tuple[str, Any]]:

@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The integrators as a menu."""
+"""What the integrators of the menu support."""
 
 from __future__ import annotations
 
 from ...core.scene.integrator_table import INTEGRATORS
-
-#: Name, label and description, as Blender wants them.
-ITEMS = [(name, row.label, row.description) for name, row in INTEGRATORS.items()]
 
 
 def is_adaptive(name: str) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is painted on a mesh, as factors on the settings of its soft body."""
+"""Vertex groups and attributes: the weights of pins, and paint as factors on settings."""
 
 from __future__ import annotations
 
@@ -11,15 +11,63 @@ from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.scene.paint import PAINTED_SETTINGS, Paint, PaintedSetting
+from ..settings.object import SOURCE, UNPAINTED
 from ..units import exact_float
 from .captured import CaptureError
-from .surfaces import corner_vertices, mesh_to_fill, vertex_weights
+from .surfaces import corner_vertices, group_weights, mesh_to_fill, vertex_weights
+
+#: Above it, a vertex counts as in the group.
+WEIGHT_THRESHOLD = 0.5
+
+
+def find_group(obj: bpy.types.Object, name: str, use: str) -> bpy.types.VertexGroup:
+    """
+    Raises:
+        CaptureError: when the object has none of this name.
+    """
+    group = obj.vertex_groups.get(name)
+    if group is None:
+        raise CaptureError(
+            f"{obj.name} has no vertex group {name!r} to {use}; choose another group."
+        )
+    return group
+
+
+def why_no_group(obj: bpy.types.Object) -> str:
+    """What a soft body lacks of the groups that hold or drive it; empty where it has them."""
+    props = obj.supple
+    try:
+        for name, use in ((props.jiggle_group, "jiggle"), (props.pin_group, "pin")):
+            if name:
+                find_group(obj, name, use)
+    except CaptureError as error:
+        return str(error)
+    return ""
+
+
+def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> NDArray[np.int32]:
+    """Indices of the vertices that count as in a group.
+
+    Args:
+        obj: whose group it is.
+        name: of the group.
+        use: what is done to its vertices, and ``setting`` what names it, for messages.
+
+    Raises:
+        CaptureError: when the group does not exist or is empty.
+    """
+    weights = group_weights(obj, find_group(obj, name, use))
+    members = np.flatnonzero(weights > WEIGHT_THRESHOLD).astype(np.int32)
+    if len(members) == 0:
+        raise CaptureError(
+            f"{obj.name}: no vertex has a weight above {WEIGHT_THRESHOLD} in the group {name!r} to "
+            f"{use}; paint some, or clear the {setting}."
+        )
+    return members
+
 
 Values = NDArray[np.float64]
 
-#: Of a setting, the names of the properties that say with what it is painted, and how much of it is
-#: left where nothing is.
-SOURCE, UNPAINTED = "paint_{}", "unpainted_{}"
 # How bright linear red, green and blue are (ITU-R BT.709).
 _LUMINANCE = (0.2126, 0.7152, 0.0722)
 _COLOURS = {"FLOAT_COLOR", "BYTE_COLOR"}

@@ -15,8 +15,8 @@ from ...core.scene.goals import Goals
 from ..units import exact_float
 from .captured import CaptureError
 from .motion import Motion
+from .paint import find_group
 from .surfaces import Points, group_weights
-from .vertex_groups import find_group
 
 #: From it on a weight pins; below it is that of a goal. What is painted as 1 may come out as less.
 PIN_WEIGHT = 0.999

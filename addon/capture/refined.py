@@ -18,7 +18,7 @@ import numpy as np
 
 from .. import driving
 from ..animated import animated_paths, is_animated
-from ..deforming import adds, adds_steadily, deforms, keeps_vertices, smooths
+from ..driving import adds, adds_steadily, deforms, keeps_vertices, smooths
 from .surfaces import Points, evaluated_surface
 
 SeenIn = Literal["viewport", "renders", "both"]

@@ -24,19 +24,15 @@ from ...core.scene.scene import Scene
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.stitches import Stitches
 from .. import driving
-from ..time_stretching import animation_frames
-from ..units import exact_float, frame_time, metres_per_unit
+from ..units import animation_frames, exact_float, frame_time, metres_per_unit
 from . import contact, fingerprint
-from .absorbers import AbsorberRecording, absorbers
 from .attachments import read_attachments
-from .body import Shape, check_object, soft_body
+from .body import Shape, check_object, check_pins, read_shape, soft_body
 from .captured import Capture, CapturedObject, CaptureError
-from .force_fields import FieldRecording, acting_fields
+from .colliders import MeshCollider, SphereCollider
+from .control import kept_control
+from .force_fields import AbsorberRecording, FieldRecording, absorbers, acting_fields
 from .integrators import is_adaptive, supports_plasticity, supports_viscosity
-from .kept_control import kept_control
-from .kept_shape import kept_shape
-from .lost_pins import check_pins
-from .mesh_colliders import MeshCollider
 from .motion import (
     Matrices,
     Motion,
@@ -48,9 +44,7 @@ from .motion import (
 from .objects import left_out, shown_colliders, soft_bodies
 from .paint import capture_paint
 from .pins import Pins
-from .rest_shape import RestShapeRecording, basis_shown, has_shape_keys
-from .sphere_colliders import SphereCollider
-from .start_shape import read_shape
+from .rest_shape import RestShapeRecording, basis_shown, has_shape_keys, kept_shape
 from .start_velocity import StartVelocity, centre_of_volume, earlier_matrices, start_velocity
 from .surfaces import without_supple
 from .surroundings import (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...core.errors import SuppleError
 from .. import driving
 from ..bake import shape_keys
-from ..deforming import CARRYING
+from ..driving import CARRYING
 from ..modifiers import MODIFIER, is_own
 
 Points = NDArray[np.float64]

@@ -13,8 +13,18 @@ from ...core.scene.ground import Ground
 from ..animated import has_animated_gravity
 from ..units import exact_float, gravity
 from .captured import CaptureError
-from .friction import coefficients
 from .motion import Recording, setting_recording
+
+
+def coefficients(props: bpy.types.PropertyGroup, of: str = "") -> tuple[float, float | None]:
+    """The static coefficient of a surface, and the kinetic one; None where that is all of it.
+
+    Args:
+        of: what the names of its settings begin with.
+    """
+    friction = exact_float(getattr(props, f"{of}friction"))
+    ratio = exact_float(getattr(props, f"{of}sliding_friction"))
+    return friction, None if ratio == 1.0 else ratio * friction
 
 
 def gravity_recording(scene: bpy.types.Scene) -> Recording:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from ...core.errors import SuppleError
 from ...core.job.fits import FollowKeys, FoundControl
 from ...core.scene.scene import Scene
-from ..capture import fingerprint, kept_control
+from ..capture import control, fingerprint
 from ..capture.captured import Capture
-from ..capture.keyed_poses import keyed_frames, keyed_poses
+from ..capture.control import keyed_frames, keyed_poses
+from ..capture.paint import find_group
 from ..capture.surfaces import group_weights
-from ..capture.vertex_groups import find_group
 from .tool import Question, Tool, length
 
 # What is in a vertex group is so by more than this.
@@ -75,7 +75,7 @@ def _points(obj: bpy.types.Object) -> NDArray[np.int32] | None:
 
 def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundControl) -> str:
     own = captured.objects[index]
-    kept_control.keep(obj, found.control, own.matrices.at(0), own.unit)
+    control.keep(obj, found.control, own.matrices.at(0), own.unit)
     fingerprint.forget()
     moved = f"{found.effort:.3g} m/s² in the mean"
     by = f"forces of {moved}" if found.control.by == "forces" else f"moving its pins by {moved}"
@@ -100,7 +100,7 @@ def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundCon
 
 
 def _kept(obj: bpy.types.Object) -> str:
-    return _KEPT.get(kept_control.kept_by(obj), "")
+    return _KEPT.get(control.kept_by(obj), "")
 
 
 TOOL = Tool(

@@ -11,8 +11,8 @@ from ...core.job.fits import FoundThrow, HitTarget
 from ...core.scene.scene import Scene
 from ..capture.captured import Capture
 from ..capture.motion import preserved_frame, world_matrix
+from ..capture.paint import find_group
 from ..capture.surfaces import Points, group_weights
-from ..capture.vertex_groups import find_group
 from ..start_runs import RUN
 from .tool import NOTICED_METRES, Question, Tool, length
 

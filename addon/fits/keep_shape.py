@@ -9,7 +9,7 @@ import bpy
 
 from ...core.job.fits import KeepShape, KeptShape
 from ...core.scene.scene import Scene
-from ..capture import kept_shape
+from ..capture import rest_shape
 from ..capture.captured import Capture
 from .tool import Question, Tool, length
 
@@ -24,7 +24,7 @@ def _ask(question: Question) -> tuple[Scene, KeepShape]:
 
 def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: KeptShape) -> str:
     own = captured.objects[index]
-    kept_shape.keep(obj, found.rest_shape, own.matrices.at(0), own.unit)
+    rest_shape.keep(obj, found.rest_shape, own.matrices.at(0), own.unit)
     return (
         f"{obj.name} keeps its shape: at rest it is {length(found.distance)} from it at most. "
         "Rest Shape under Material is Kept; simulate again."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bake."""
+"""Bake, Free, and the frames on the disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty
 from ...core.errors import legible
 from .. import actions, bake_run, ids
 from ..bake_run import Bake
-from .timed_operator import TimedOperator
+from ..cache import unused_caches
+from ..named import named
+from .base import ActionOperator, TimedOperator
 
 # Objects that the question before a bake names.
 _MOST_LINES = 5
@@ -22,7 +24,6 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
 
     bl_idname = ids.BAKE
     bl_label = "Bake"
-    bl_options = {"REGISTER", "UNDO"}
 
     changes_meanwhile = lets_others_act = False
 
@@ -91,3 +92,126 @@ def _ask(context: bpy.types.Context, changes: list[str], choices: dict[str, Any]
             setattr(button, name, value)
 
     context.window_manager.popup_menu(draw, title="The Simulation Is Out of Date", icon="ERROR")
+
+
+class SUPPLE_OT_free(ActionOperator, bpy.types.Operator):
+    """Remove the simulated frames of all soft bodies of the scene, and their baked shape keys. Undo
+    brings them back, until Remove Unused Caches deletes the frames from the disk"""
+
+    bl_idname = ids.FREE
+    bl_label = "Free"
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        return "" if actions.can_free(context.scene) else "There is nothing to remove."
+
+    def act(self, context: bpy.types.Context) -> str:
+        return actions.free(context)
+
+    def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        baked = actions.baked_bodies(context.scene)
+        if bpy.app.background or not baked:
+            result: set[str] = self.execute(context)
+            return result
+        result = context.window_manager.invoke_confirm(
+            self,
+            event,
+            title="Remove the Bake, Too?",
+            message=f"The baked shape keys of {named(baked)} go with the simulated frames.",
+            confirm_text="Remove",
+            icon="WARNING",
+        )
+        return result
+
+
+class SUPPLE_OT_pack_frames(ActionOperator, bpy.types.Operator):
+    """Make the file ready for another machine, such as a render farm: put the simulated frames
+    beside it, or into it as a bake"""
+
+    bl_idname = ids.PACK_FRAMES
+    bl_label = "Pack Frames"
+
+    where: EnumProperty(
+        name="Frames",
+        description="Where another machine finds them",
+        items=[
+            (
+                "BESIDE",
+                "Beside the File",
+                "Into the folder supple_cache, which goes along with the .blend file",
+            ),
+            ("INSIDE", "Within the File", "As shape keys, which need no other file and no Supple"),
+        ],
+        default="BESIDE",
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        return actions.why_no_bake(context)
+
+    def act(self, context: bpy.types.Context) -> str:
+        return actions.pack_frames(context, is_inside=self.where == "INSIDE")
+
+    def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        result: set[str] = context.window_manager.invoke_props_dialog(self, confirm_text="Pack")
+        return result
+
+    def draw(self: Any, context: bpy.types.Context) -> None:
+        self.layout.prop(self, "where", expand=True)
+        for text in actions.pack_notes(context):
+            self.layout.label(text=text)
+
+
+_SHOWN = 20
+
+
+class SUPPLE_OT_remove_caches(ActionOperator, bpy.types.Operator):
+    """Delete simulated frames that no file plays. Lists them, with their sizes, and asks first"""
+
+    bl_idname = ids.REMOVE_CACHES
+    bl_label = "Remove Unused Caches"
+    bl_options = set()
+
+    others_too: BoolProperty(
+        name="Also What Other Files May Use",
+        description="Files that are not open, or were never saved, may still play these frames",
+        default=False,
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        return ""
+
+    def act(self, context: bpy.types.Context) -> str:
+        count, size = unused_caches.remove(self.others_too)
+        if count == 0:
+            return "There are no simulated frames to remove."
+        folders = "folder" if count == 1 else "folders"
+        return (
+            f"Removed {count} {folders} of simulated frames, {unused_caches.formatted_size(size)}."
+        )
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        self._found = unused_caches.find()
+        result: set[str] = context.window_manager.invoke_props_dialog(
+            self, width=700, confirm_text="Remove"
+        )
+        return result
+
+    def draw(self, context: bpy.types.Context) -> None:
+        unused = [each for each in self._found if not each.user]
+        others = [each for each in self._found if each.user]
+        self._list("Nothing uses:", unused)
+        if others:
+            self.layout.prop(self, "others_too")
+            self._list("Other files may use:", others)
+
+    def _list(self, title: str, caches: list[unused_caches.UnusedCache]) -> None:
+        column = self.layout.column(align=True)
+        column.label(text=title if caches else "There is nothing that nothing uses.")
+        for each in caches[:_SHOWN]:
+            column.label(text=str(each), icon="FILE_FOLDER")
+        if len(caches) > _SHOWN:
+            column.label(text=f"and {len(caches) - _SHOWN} smaller ones")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulate."""
+"""Simulate, Tetrahedralize, and the tools of Find."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from .. import ids
-from ..capture.objects import left_out, soft_bodies
+from ..capture import control, fingerprint
+from ..capture.objects import is_soft_body, left_out, soft_bodies
+from ..fits.fit_run import Fit
+from ..fits.table import TOOLS
 from ..named import named
 from ..properties import selection
 from ..reports import coarse_meshes
-from ..runs import Simulation
-from ..time_stretching import played_frame
-from .worker_operator import WorkerOperator
+from ..runs import Simulation, Tetrahedralization
+from ..units import played_frame
+from .base import BodiesOperator, WorkerOperator
 
 ASK, SOFT, COLLIDER, LEAVE = "ask", "soft", "collider", "leave"
 # Objects that the user wants left out, until Blender is closed.
@@ -27,7 +30,6 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
 
     bl_idname = ids.SIMULATE
     bl_label = "Simulate"
-    bl_options = {"REGISTER", "UNDO"}
 
     newcomers: EnumProperty(
         name="Selected Meshes",
@@ -143,3 +145,53 @@ def _ask(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
 
     is_none = "are not soft bodies" if several else "is not a soft body"
     context.window_manager.popup_menu(draw, title=f"{named(objects, 'meshes')} {is_none} yet")
+
+
+class SUPPLE_OT_tetrahedralize(WorkerOperator, bpy.types.Operator):
+    """Fill all soft bodies with tetrahedra and show them, without simulating"""
+
+    bl_idname = ids.TETRAHEDRALIZE
+    bl_label = "Tetrahedralize"
+
+    def begin_run(self, context: bpy.types.Context) -> Tetrahedralization:
+        return Tetrahedralization(context)
+
+
+class SUPPLE_OT_find(WorkerOperator, bpy.types.Operator):
+    """Find how the active soft body does what it is to do"""
+
+    bl_idname = ids.FIND
+    bl_label = "Find"
+
+    changes_meanwhile = False
+
+    tool: EnumProperty(
+        name="Tool",
+        items=[(name, tool.label, tool.description) for name, tool in TOOLS.items()],
+        options={"HIDDEN", "SKIP_SAVE"},
+    )
+
+    @classmethod
+    def description(cls: Any, context: bpy.types.Context, properties: Any) -> str:
+        return TOOLS[properties.tool].description
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        if reason := super().unavailable_reason(context):
+            return reason
+        return "" if is_soft_body(context.object) else "Select a soft body."
+
+    def begin_run(self: Any, context: bpy.types.Context) -> Fit:
+        return Fit(context, context.object, self.tool)
+
+
+class SUPPLE_OT_remove_control(BodiesOperator, bpy.types.Operator):
+    """Remove the forces, or the motion of pins, with which a body follows its keys"""
+
+    bl_idname = ids.REMOVE_CONTROL
+    bl_label = "Let Go of Keys"
+
+    def change(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
+        control.remove(obj)
+        fingerprint.forget()
+        return f"{obj.name} goes by itself again."

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..capture.motion import transform
 from ..capture.objects import soft_bodies
-from ..properties.rest_boxes import rest_box
+from ..properties.suited import rest_box
 
 Point = tuple[float, float, float]
 Colour = tuple[float, float, float]

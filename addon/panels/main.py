@@ -1,24 +1,96 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The first panel: from a mesh to a bake, top to bottom."""
+"""The main panel: buttons, notices and the state of the run."""
 
 from __future__ import annotations
 
+import math
+import time
+from itertools import groupby
+
 import bpy
 
-from .. import ids, runs
-from ..capture.objects import is_soft_body
-from ..fits import loss_plot
+from ...core.job import Job
+from .. import ids, modifiers, runs
+from ..capture.objects import is_soft_body, soft_bodies
+from ..fits import fit_run
+from ..modifiers import find_modifier
+from ..playback import mesh_cache
 from ..properties import selection
-from ..reports import ignored, intersections
+from ..reports import ignored, intersections, outdated, run_reports
+from ..reports.notices import Notice, notices
+from ..reports.run_reports import StepReport
 from ..worker import solver_environment, warm_worker
 from ..worker.solver_install import why_offline
-from .latest_run import latest_report
-from .notices import draw_notices, forget_notices, latest_notices, simulate_text
 from .sidebar import Sidebar, write
 
 
+def latest_report(scene: bpy.types.Scene) -> StepReport:
+    """On the run that is under way, else on the one that the scene plays."""
+    if isinstance(work := runs.current, runs.Run):
+        return run_reports.read(work.job, work.start_frame)
+    shown = mesh_cache.shown_folder(scene)
+    if shown is None:
+        return StepReport()
+    return run_reports.read(Job(shown), modifiers.shown_start(scene))
+
+
+_SHOWN = 5
+
+# The notices of scenes by their session_uid, and when they were looked for. While an animation
+# plays that is done once a second, since it takes half a millisecond a body.
+_latest: dict[int, tuple[float, list[Notice]]] = {}
+_SECONDS_WHILE_PLAYING = 1.0
+
+
+def simulate_text(context: bpy.types.Context, found: list[Notice]) -> str:
+    """The text of the Simulate button, which gives the state of what is played."""
+    state = outdated.worst(notice.state for notice in found)
+    if not state and any(map(find_modifier, soft_bodies(context))):
+        state = outdated.UP_TO_DATE
+    return f"Simulate ({state})" if state else "Simulate"
+
+
+def latest_notices(context: bpy.types.Context) -> list[Notice]:
+    """Those of the scene, by their buttons."""
+    uid, now = context.scene.session_uid, time.monotonic()
+    then, found = _latest.get(uid, (-math.inf, []))
+    age = _SECONDS_WHILE_PLAYING if context.screen.is_animation_playing else 0.0
+    if now - then >= age:
+        found = sorted(notices(context), key=_button)
+        _latest[uid] = now, found
+    return found
+
+
+def forget_notices() -> None:
+    """Look for notices anew at the next drawing, as after a run, which plays its frames."""
+    _latest.clear()
+
+
+def draw_notices(
+    layout: bpy.types.UILayout, context: bpy.types.Context, found: list[Notice]
+) -> None:
+    """Draws notices with their buttons, but for Simulate, which stands above them."""
+    for (operator, name, hint_of), group in groupby(found, _button):
+        alike = list(group)
+        box = layout.box()
+        for notice in alike[:_SHOWN]:
+            write(box, context, notice.text, icon="ERROR" if notice.is_problem else "INFO")
+        if len(alike) > _SHOWN:
+            write(box, context, f"And so for {len(alike) - _SHOWN} more.")
+        row = box.row(align=True)
+        if operator and operator != ids.SIMULATE:
+            button = row.operator(operator)
+            if name:
+                button.object_name = name
+        if hint_of:
+            row.operator(ids.DISMISS_HINT, text="Dismiss", icon="X").object_name = hint_of
+
+
+def _button(notice: Notice) -> tuple[str, str, str]:
+    return notice.operator, notice.name, notice.hint_of
+
+
 class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
-    bl_idname = "SUPPLE_PT_main"
     bl_label = "Soft Bodies"
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -83,7 +155,7 @@ def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None, simulate: 
 def _draw_work(layout: bpy.types.UILayout, context: bpy.types.Context, work: runs.Work) -> None:
     if isinstance(work, runs.Run):
         _draw_report(layout, context)
-        loss_plot.draw(layout, work.losses)
+        fit_run.draw(layout, work.losses)
     write(layout, context, work.cancelling, icon="INFO")
 
 

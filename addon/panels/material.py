@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the active soft body is made of."""
+"""Panels on the material of the active soft body."""
 
 from __future__ import annotations
 
 import bpy
 
+from ...core.scene.paint import PAINTED_SETTINGS
 from .. import ids
 from ..properties import presets, suited
+from ..settings.object import SOURCE, UNPAINTED
 from .body import SUPPLE_PT_body
-from .sidebar import SoftBodySidebar, draw_panel, write
+from .sidebar import MaterialPanel, SoftBodySidebar, draw_panel, write
 
 
 class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
-    bl_idname = "SUPPLE_PT_material"
     bl_label = "Material"
     bl_parent_id = SUPPLE_PT_body.bl_idname
 
@@ -30,3 +31,42 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
         if not props.jiggle_group:  # whose stiffness suits its speed
             layout.operator(ids.SUIT_YOUNG)
         draw_panel(layout, props, "material")
+
+
+class SUPPLE_PT_volume_and_damping(MaterialPanel, bpy.types.Panel):
+    bl_label = "Volume and Damping"
+    panel = "volume and damping"
+
+
+class SUPPLE_PT_plasticity(MaterialPanel, bpy.types.Panel):
+    bl_label = "Plasticity"
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        self.layout.prop(context.object.supple, "use_plasticity", text="")
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, props = self.layout, context.object.supple
+        layout.active = props.use_plasticity
+        draw_panel(layout, props, "plasticity")
+        if props.use_plasticity and (text := suited.slump_message(context.scene, context.object)):
+            write(layout, context, text, icon="INFO")
+
+
+class SUPPLE_PT_paint(MaterialPanel, bpy.types.Panel):
+    bl_label = "Paint"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, props = self.layout, context.object.supple
+        overlay = layout.column()
+        overlay.use_property_split, overlay.use_property_decorate = True, False
+        overlay.prop(context.scene.supple, "paint_overlay", icon="OVERLAY")
+        for setting in PAINTED_SETTINGS:
+            source = SOURCE.format(setting)
+            column = layout.column(align=True)
+            row = column.split(factor=0.48, align=True)
+            row.label(text=props.bl_rna.properties[source].name)
+            row = row.row(align=True)
+            row.prop(props, source, text="", icon="BRUSH_DATA")
+            if getattr(props, source):
+                row.operator(ids.SHOW_PAINT, text="", icon="HIDE_OFF").setting = setting
+                column.prop(props, UNPAINTED.format(setting))

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ..capture.captured import CaptureError
 from ..capture.objects import soft_bodies
-from ..capture.paint import SOURCE, Values, painted_weights
+from ..capture.paint import Values, painted_weights
 from ..capture.surfaces import Triangles, triangles
+from ..settings.object import SOURCE
 
 Colours = NDArray[np.float32]
 

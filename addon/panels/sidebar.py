@@ -4,22 +4,34 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Any
 
 import bpy
 
 from ...core.errors import legible
 from ..capture.objects import is_soft_body
-from ..properties.object import OBJECT
-from ..properties.scene import SCENE, SuppleScene
-from ..properties.setting import names_in
+from ..properties.object import SuppleScene
+from ..settings import names_in
+from ..settings.object import OBJECT
+from ..settings.scene import SCENE
 
 
 class Sidebar:
-    """A panel of the tab Supple."""
+    """A panel of the tab Supple. Its class has the name that Blender knows it by."""
 
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = "Supple"
+    bl_idname = ""
+    #: The settings that it draws, by the ``panel`` of their rows.
+    panel = ""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.bl_idname = cls.__name__
+
+    def draw(self: Any, context: bpy.types.Context) -> None:
+        draw_panel(self.layout, context.object.supple, self.panel)
 
 
 class SoftBodySidebar(Sidebar):
@@ -28,6 +40,44 @@ class SoftBodySidebar(Sidebar):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         return is_soft_body(context.object)
+
+
+class BodyPanel(SoftBodySidebar):
+    """A panel below the one of the active soft body."""
+
+    bl_parent_id = "SUPPLE_PT_body"
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+class MaterialPanel(SoftBodySidebar):
+    """A panel below the one of the material."""
+
+    bl_parent_id = "SUPPLE_PT_material"
+    bl_options = {"DEFAULT_CLOSED"}
+
+
+class ScenePanel(Sidebar):
+    """A panel below the one of the scene."""
+
+    bl_parent_id = "SUPPLE_PT_scene"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self: Any, context: bpy.types.Context) -> None:
+        draw_panel(self.layout, context.scene.supple, self.panel)
+
+
+class TickedScenePanel(ScenePanel):
+    """A panel whose header has a tick, without which its settings are greyed out."""
+
+    #: The setting of the tick.
+    tick = ""
+
+    def draw_header(self: Any, context: bpy.types.Context) -> None:
+        self.layout.prop(context.scene.supple, self.tick, text="")
+
+    def draw(self: Any, context: bpy.types.Context) -> None:
+        self.layout.active = getattr(context.scene.supple, self.tick)
+        draw_panel(self.layout, context.scene.supple, self.panel)
 
 
 def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *names: str) -> None:

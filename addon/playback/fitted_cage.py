@@ -1,23 +1,106 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The vertices of a body so that its modifiers make of them, as nearly as they can, what was shown.
-
-Shape keys move these vertices alone.
-"""
+"""Vertices from which a Subdivision makes frames, and its weights."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import bpy
 import numpy as np
 from numpy.typing import NDArray
 
 from ...core.geometry.cage_fit import CageFit
+from ...core.geometry.embedding import Embedding
 from ...core.preparation.surface_normals import outward_faces, vertex_normals
 from .. import driving
-from ..capture.surfaces import evaluated_surface
+from ..capture.refined import refining
+from ..capture.surfaces import Points, evaluated_surface, vertex_coordinates
 from ..steps import Steps, scaled
-from .refinement import linear_refinement
+
+# Weights below are rounding; and how far, in units of the mesh, points may be from what they say.
+_MIN_WEIGHT, _TOLERANCE_RATIO = 1e-6, 1e-5
+
+Sets = list[set[int]]
+Terms = tuple[NDArray[np.intp], NDArray[np.int_], Points]
+
+
+def linear_refinement(obj: bpy.types.Object) -> Steps[Embedding | None]:
+    """The points that the viewport shows of an object in its own vertices; None where they are not
+    linear in these, or no others."""
+    shown = [modifier for modifier in driving.refiners(obj) if modifier.show_viewport]
+    vertices = vertex_coordinates(obj.data)
+    with refining(obj, shown, "viewport") as refine:
+        expected = refine(vertices)
+    if len(expected) == len(vertices):
+        return None
+    groups, terms = list(_groups(obj.data)), []
+    for number, group in enumerate(groups):
+        yield number / len(groups)
+        # What a copy is worked out on is gone wherever this is broken off.
+        with refining(obj, shown, "viewport") as refine:
+            probed = _probed(refine, group, len(expected), len(vertices))
+        if probed is None:
+            return None
+        terms.append(probed)
+    point, vertex, weight = (np.concatenate(part) for part in zip(*terms, strict=True))
+    found = _padded(point, vertex, weight, len(expected))
+    error = np.abs(found.interpolate(vertices) - expected).max()
+    extent = max(float(np.ptp(vertices, axis=0).max()), float(np.abs(vertices).max()))
+    return found if error <= _TOLERANCE_RATIO * extent else None
+
+
+def _probed(
+    refine: Callable[[Points], Points], group: list[int], points: int, vertices: int
+) -> Terms | None:
+    """Which of so many points follow the vertices of a group, which vertex each does, and by what
+    weight; None where there are others at some time."""
+    moved = np.zeros((vertices, 3))
+    moved[group, 0], moved[group, 1] = 1.0, 1.0 + np.arange(len(group))
+    refined = refine(moved)
+    if len(refined) != points:
+        return None
+    point = np.flatnonzero(np.abs(refined[:, 0]) > _MIN_WEIGHT)
+    weight, numbered = refined[point, 0], refined[point, 1]
+    number = np.rint(numbered / weight).astype(int) - 1
+    if ((number < 0) | (number >= len(group))).any():
+        return None
+    return point, np.array(group)[number], weight
+
+
+def _padded(
+    point: NDArray[np.intp], vertex: NDArray[np.int_], weight: Points, count: int
+) -> Embedding:
+    order = np.argsort(point, kind="stable")
+    lengths = np.bincount(point, minlength=count)
+    there = np.arange(lengths.max()) < lengths[:, None]
+    found = Embedding(np.zeros(there.shape, dtype=np.int32), np.zeros(there.shape))
+    found.indices[there], found.weights[there] = vertex[order], weight[order]
+    return found
+
+
+def _groups(mesh: bpy.types.Mesh) -> Iterator[list[int]]:
+    """All vertices, in groups of which no two move the same point.
+
+    What subdivision makes of a face follows the vertices of the faces around it.
+    """
+    faces = [list(face.vertices) for face in mesh.polygons]
+    faces += [list(edge.vertices) for edge in mesh.edges if edge.is_loose]
+    around: Sets = [{vertex} for vertex in range(len(mesh.vertices))]
+    for face in faces:
+        for vertex in face:
+            around[vertex].update(face)
+    near = [_union(around, _union(around, ring)) for ring in around]
+    group = [-1] * len(near)
+    for vertex in sorted(range(len(near)), key=lambda vertex: -len(near[vertex])):
+        taken = {group[other] for other in near[vertex]}
+        group[vertex] = next(number for number in range(len(taken) + 1) if number not in taken)
+    for number in range(max(group) + 1):
+        yield [vertex for vertex, own in enumerate(group) if own == number]
+
+
+def _union(around: Sets, vertices: set[int]) -> set[int]:
+    return set().union(*(around[vertex] for vertex in vertices))
+
 
 # Of the time that the fit of a few dozen frames takes, what modifiers make is found in about this.
 PROBING_SHARE = 0.2

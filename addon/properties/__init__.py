@@ -4,8 +4,7 @@
 import bpy
 from bpy.props import PointerProperty
 
-from .object import SuppleAttachment, SuppleObject
-from .scene import SuppleScene
+from .object import SuppleAttachment, SuppleObject, SuppleScene
 
 CLASSES = [SuppleAttachment, SuppleObject, SuppleScene]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From an animated mesh to one that wobbles on top of its animation."""
+"""What wobbles on top of its animation, and whether it has a core."""
 
 from __future__ import annotations
 
@@ -8,22 +8,66 @@ from dataclasses import dataclass, field
 
 import bpy
 import numpy as np
+from mathutils import Vector
+from mathutils.bvhtree import BVHTree
 from mathutils.kdtree import KDTree
 from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
+from ...core.meshing.surface import check_surface, default_edge_length, signed_volume
 from .. import driving
 from ..animated import is_animated
 from ..capture.captured import CaptureError
 from ..capture.motion import may_move, transform
 from ..capture.objects import is_soft_body
-from ..capture.surfaces import Points, coordinates, group_weights
-from ..capture.vertex_groups import find_group
-from ..deforming import CARRYING
+from ..capture.paint import find_group
+from ..capture.surfaces import Points, Triangles, coordinates, group_weights
+from ..driving import CARRYING
 from ..named import named
 from ..units import exact_float, metres_per_unit
 from . import selection
-from .inner_depth import inner_depth
+from .suited import shape_of
+
+# Rays are sent from no more triangles.
+_MAX_RAYS = 2000
+# Of the size: where rays begin below the surface.
+_BEGIN_RATIO = 1e-5
+
+
+def inner_depth(context: bpy.types.Context, obj: bpy.types.Object) -> tuple[float, float]:
+    """Of the deepest point that is found, and the length of a tetrahedron's edge, in metres.
+
+    0 of what cannot be filled, or has no inside.
+    """
+    try:
+        shape = shape_of(context, obj)
+        points, triangles = check_surface(shape.vertices, shape.triangles)
+    except SuppleError:
+        return 0.0, 0.0
+    edge_length = default_edge_length(points, triangles)
+    if obj.supple.is_property_set("resolution"):
+        edge_length = shape.longest_side / obj.supple.resolution
+    return _deepest(points, triangles), edge_length
+
+
+def _deepest(points: Points, triangles: Triangles) -> float:
+    """The largest distance from a surface, of middles between its two sides."""
+    corners = points[triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inwards = -normals if signed_volume(points, triangles) > 0.0 else normals
+    tree = BVHTree.FromPolygons(points.tolist(), triangles.tolist())
+    begin = _BEGIN_RATIO * float(np.ptp(points, axis=0).max())
+    deepest = 0.0
+    for index in range(0, len(triangles), -(-len(triangles) // _MAX_RAYS)):
+        direction = Vector(inwards[index]).normalized()
+        place = Vector(corners[index].mean(axis=0)) + begin * direction
+        _, normal, _, distance = tree.ray_cast(place, direction)
+        # A ray leaves the solid where the surface faces the other way.
+        if normal is not None and normal.dot(Vector(normals[index])) < 0.0:
+            _, _, _, depth = tree.find_nearest(place + 0.5 * distance * direction)
+            deepest = max(deepest, depth)
+    return deepest
+
 
 #: Where weights fall off from: bones where there are any, else the surface; either; neither.
 AUTOMATIC, BONES, SURFACE, NONE = "automatic", "bones", "surface", "none"

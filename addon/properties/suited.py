@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Settings that suit an object's size, shape, pins and load, and how far it will sag.
-
-A stiffness that was set here stays automatic until somebody sets another one. It follows pins that
-are painted, and bodies that are put on top, before each simulation.
-"""
+"""The stiffness, viscosity and resolution that suit a soft body and what stands on it."""
 
 from __future__ import annotations
 
@@ -15,18 +11,157 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
-from ...core.meshing.surface import check_surface, default_edge_length
+from ...core.meshing.surface import check_surface, default_edge_length, signed_volume
 from ...core.preparation.pinned_sag import PinnedSag, pinned_sag
 from ...core.preparation.ripples import default_viscosity
 from ...core.preparation.self_weight import EARTH, Load, default_young, estimated_sag
+from ..bake import shape_keys
 from ..capture.body import Shape
-from ..capture.motion import preserved_frame
-from ..capture.objects import soft_bodies
+from ..capture.motion import preserved_frame, transform
+from ..capture.objects import is_soft_body, soft_bodies
 from ..capture.pins import PIN_WEIGHT
-from ..capture.surfaces import group_weights, without_supple
+from ..capture.surfaces import Points, group_weights, vertex_coordinates, without_supple
+from ..modifiers import find_modifier
 from ..units import exact_float, gravity, metres_per_unit
-from .rest_boxes import rest_box
-from .stacks import load_on, loads
+
+# Of the box around an open mesh, the part that counts as its volume.
+_OPEN_FILL_RATIO = 0.5
+# Of that box, the least part that a closed mesh fills.
+_MIN_FILL_RATIO = 0.01
+
+# Around meshes and inside them, which takes milliseconds a redraw, by their session_uid.
+_boxes: dict[int, Points] = {}
+_volumes: dict[int, float] = {}
+
+
+def forget() -> None:
+    """For whenever Blender reports an edit."""
+    _boxes.clear()
+    _volumes.clear()
+
+
+def rest_box(obj: bpy.types.Object) -> Points:
+    """(8, 3) corners around the object at rest, in the world in Blender units."""
+    return transform(np.array(obj.matrix_world), _own_box(obj))
+
+
+def _own_box(obj: bpy.types.Object) -> Points:
+    """(8, 3) corners around the object at rest, in its own space."""
+    if len(obj.data.vertices) and (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
+        # Blender's box is of the frame that is shown.
+        return _mesh_box(obj.data)
+    return np.array(obj.bound_box)
+
+
+def longest_side(obj: bpy.types.Object) -> float:
+    """The longest side of the object at rest along its own axes, in Blender units."""
+    matrix = np.array(obj.matrix_world)[:3, :3]
+    extents = np.ptp(_own_box(obj), axis=0)
+    return float((extents * np.linalg.norm(matrix, axis=0)).max())
+
+
+def mesh_volume(obj: bpy.types.Object) -> float:
+    """The volume inside the object's own mesh in the world, in Blender units; half of the box
+    around it where the mesh is open."""
+    mesh = obj.data
+    if mesh.session_uid not in _volumes:
+        _volumes[mesh.session_uid] = _volume(mesh)
+    return abs(obj.matrix_world.to_3x3().determinant()) * _volumes[mesh.session_uid]
+
+
+def _mesh_box(mesh: bpy.types.Mesh) -> Points:
+    """(8, 3) corners, without modifiers and shape keys."""
+    if mesh.session_uid not in _boxes:
+        points = vertex_coordinates(mesh)
+        low, high = points.min(axis=0), points.max(axis=0)
+        corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+        _boxes[mesh.session_uid] = low + corners * (high - low)
+    return _boxes[mesh.session_uid]
+
+
+def _volume(mesh: bpy.types.Mesh) -> float:
+    mesh.calc_loop_triangles()
+    triangles = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
+    if len(triangles) == 0:
+        return 0.0
+    mesh.loop_triangles.foreach_get("vertices", triangles)
+    points = vertex_coordinates(mesh)
+    inside = abs(signed_volume(points, triangles.reshape(-1, 3)))
+    around = float(np.ptp(points, axis=0).prod())
+    is_closed = _MIN_FILL_RATIO * around < inside <= around * (1.0 + 1e-6)
+    return inside if is_closed else _OPEN_FILL_RATIO * around
+
+
+# Of the lower one of two heights: what is farther from the top of a body does not stand on it.
+_GAP_RATIO = 0.02
+# Of the smaller one of two footprints, the part on the other: what has less on it leans on it.
+_OVERLAP_RATIO = 0.1
+
+
+def load_on(scene: bpy.types.Scene, obj: bpy.types.Object) -> Load:
+    """The bodies that stand on a soft body, and on those that do."""
+    return loads(scene).get(obj, Load())
+
+
+def loads(scene: bpy.types.Scene) -> dict[bpy.types.Object, Load]:
+    """The load on each soft body; what stands on several is shared by the area on each."""
+    bodies = [obj for obj in scene.objects if is_soft_body(obj) and obj.visible_get()]
+    if len(bodies) < 2:
+        return {}
+    frame, unit = _upright(scene), metres_per_unit(scene)
+    corners = np.array([unit * rest_box(obj) @ frame for obj in bodies])
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    shares = _shares(low, high)
+    shares[[_is_held(obj) for obj in bodies]] = 0.0
+    carried, tops = np.zeros(len(bodies)), high[:, 2].copy()
+    for upper in np.argsort(-low[:, 2], kind="stable"):
+        below = np.flatnonzero(shares[upper])
+        if len(below) == 0:
+            continue
+        density, volume = exact_float(bodies[upper].supple.density), mesh_volume(bodies[upper])
+        mass = carried[upper] + density * unit**3 * volume
+        carried[below] += shares[upper, below] / shares[upper].sum() * mass
+        tops[below] = np.maximum(tops[below], tops[upper])
+    heights = tops - high[:, 2]
+    return {
+        obj: Load(float(mass), float(height))
+        for obj, mass, height in zip(bodies, carried, heights, strict=True)
+    }
+
+
+def _shares(low: Points, high: Points) -> Points:
+    """(N, N) the area in m² with which a body, the row, stands on another, the column; 0 where it
+    does not.
+
+    Args:
+        low, high: (N, 3) corners of the boxes around the bodies in metres, the last axis up.
+    """
+    heights = (high - low)[:, 2]
+    gaps = np.abs(low[:, None, 2] - high[None, :, 2])
+    is_near = gaps <= _GAP_RATIO * np.minimum(heights[:, None], heights[None])
+    ends, starts = np.minimum(high[:, None], high[None]), np.maximum(low[:, None], low[None])
+    areas = np.maximum(ends - starts, 0.0)[:, :, :2].prod(axis=2)
+    footprints = (high - low)[:, :2].prod(axis=1)
+    smaller = np.minimum(footprints[:, None], footprints[None])
+    is_on = is_near & (areas > _OVERLAP_RATIO * smaller)
+    np.fill_diagonal(is_on, False)
+    return np.where(is_on, areas, 0.0)
+
+
+def _is_held(obj: bpy.types.Object) -> bool:
+    """Whether pins or an attachment carry a body, so that it rests on no other."""
+    props = obj.supple
+    return bool(props.pin_group or props.jiggle_group or props.attach_to is not None)
+
+
+def _upright(scene: bpy.types.Scene) -> Points:
+    """(3, 3) orthonormal columns, the last one up."""
+    pull = np.array(gravity(scene))
+    up = -(pull if pull.any() else np.array(EARTH))
+    frame, _ = np.linalg.qr(np.column_stack([up, np.eye(3)]))
+    frame[:, 0] *= np.sign(frame[:, 0] @ up)
+    return np.asarray(np.roll(frame, -1, axis=1))
+
 
 # Of its height: what sags by more lies down, what sags by less looks rigid.
 _LYING_SAG_RATIO, _RIGID_SAG_RATIO = 0.35, 0.01

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reports what the solver finds on this machine, and what to do where something is missing."""
+"""What the solver finds on this machine, for people."""
 
 from __future__ import annotations
 
@@ -237,3 +237,73 @@ def _cache() -> Finding:
     except OSError as error:
         cure = "Choose another cache folder in the scene's or in Supple's preferences."
         return Finding("Cache folder", f"{folder}, not writable ({error.strerror})", cure)
+
+
+#: An icon, and a text to wrap.
+Line = tuple[str, str]
+
+# Findings without which nothing is simulated, where they are problems.
+_ESSENTIAL = {"Solver Python", "Solver"}
+
+
+def lines(findings: list[Finding]) -> list[Line]:
+    """The summary, most important first."""
+    return [
+        _headline(findings),
+        *_problems(findings),
+        *_missing(findings),
+        *_summary_facts(findings),
+    ]
+
+
+def _headline(findings: list[Finding]) -> Line:
+    problems = [finding for finding in findings if finding.cure]
+    if not problems:
+        return "CHECKMARK", "Supple is ready to simulate."
+    if any(finding.what in _ESSENTIAL or finding.is_lacking for finding in problems):
+        return "CANCEL", "Supple cannot simulate yet."
+    what = (
+        "one thing is not as it"
+        if len(problems) == 1
+        else f"{len(problems)} things are not as they"
+    )
+    return "ERROR", f"Supple may work, but {what} should be."
+
+
+def _problems(findings: list[Finding]) -> list[Line]:
+    found = [finding for finding in findings if finding.cure]
+    return [
+        line
+        for finding in found
+        for line in (
+            ("ERROR", f"{finding.what}: {finding.value}."),
+            ("BLANK1", finding.cure),
+        )
+    ]
+
+
+def _missing(findings: list[Finding]) -> list[Line]:
+    optional = [finding for finding in findings if finding.is_lacking and not finding.cure]
+    return [
+        ("INFO", f"Optional, not installed: {finding.what}. Without it: {_loss(finding)}.")
+        for finding in optional
+    ]
+
+
+def _loss(finding: Finding) -> str:
+    return finding.value.rpartition(": ")[2]
+
+
+def _summary_facts(findings: list[Finding]) -> list[Line]:
+    values = {finding.what: finding.value for finding in findings if not finding.cure}
+    found: list[Line] = []
+    if card := values.get("Graphics card"):
+        threads = values.get("Threads", "")
+        on_card = "" if card.startswith("none") else f"{card}, where it is quicker, and "
+        found.append(("DOT", f"Computes on {on_card}the processor, {threads} threads at a time."))
+    if folder := values.get("Cache folder"):
+        found.append(("DOT", f"Simulated frames are kept in {folder.partition(', ')[0]}."))
+    if (unused := values.get("Unused caches", "none")) != "none":
+        count = unused.partition(";")[0]
+        found.append(("DOT", f"Folders of frames that this file does not play: {count}."))
+    return found

@@ -17,29 +17,34 @@ import bpy
 import numpy as np
 
 from .. import driving
-from ..animated import animated_paths, animated_settings, curve_of, is_animated
-from ..capture import contact, integrators, kept_control
-from ..capture.absorbers import absorbers
-from ..capture.attachments import is_stitch, rows_of
-from ..capture.captured import CaptureError
-from ..capture.kept_shape import is_kept
-from ..capture.motion import may_move
-from ..capture.objects import (
-    is_collider,
-    is_soft_body,
-    left_out,
-    shown_colliders,
-    soft_bodies,
+from ..animated import (
+    ANIMATION,
+    GRAVITY,
+    SETTINGS,
+    animated_paths,
+    animated_settings,
+    curve_of,
+    is_animated,
+    movers,
+    own_curves,
 )
+from ..bake import shape_keys
+from ..capture import contact, control, integrators
+from ..capture.attachments import is_stitch, rows_of
+from ..capture.body import can_be_posed
+from ..capture.captured import CaptureError
+from ..capture.force_fields import ABSORPTION, absorbers, acts
+from ..capture.motion import may_move
+from ..capture.objects import is_collider, is_soft_body, left_out, shown_colliders, soft_bodies
 from ..capture.paint import label, painted
-from ..capture.rest_shape import KEPT, has_shape_keys, rest_keys
+from ..capture.rest_shape import has_shape_keys, is_kept, rest_keys
 from ..capture.scene import simulated_range
-from ..capture.start_shape import can_be_posed
 from ..capture.surfaces import group_weights
-from ..deforming import CARRYING, keeps_vertices
+from ..driving import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
+from ..settings.object import KEPT
 from ..start_runs import POSE, RUN
-from . import ignored_fields, ignored_ground, ignored_keys, ignored_motion, missing_caches
+from . import ignored_objects
 
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
 _FEW_VERTICES, _REDRAW_SECONDS = 20_000, 0.02
@@ -100,7 +105,7 @@ BODY_NEEDS = (
     ),
     Need(
         ("kept_control",),
-        lambda obj, _: kept_control.kept_by(obj) == "pins" and not obj.supple.pin_group,
+        lambda obj, _: control.kept_by(obj) == "pins" and not obj.supple.pin_group,
         "the motion of its pins that Follow My Keys found is ignored, since it has none any more. "
         "Choose a Pin Group, or press Let Go of Keys under Find.",
     ),
@@ -187,12 +192,14 @@ def messages(
     frames = _frames(context.scene)
     integrator = context.scene.supple.integrator
     found = [line for obj in bodies for line in _of_body(obj, integrator, end, obj == followed)]
-    found += [line for obj in bodies for line in ignored_keys.of_switches(obj, frames)]
-    found += missing_caches.messages(context)
+    found += [line for obj in bodies for line in of_switches(obj, frames)]
+    found += ignored_objects.missing_caches(context)
     found += [*_of_scene(context, bodies), *_of_others(context)]
-    found += ignored_ground.messages(context, bodies, _FEW_VERTICES if is_redraw else math.inf)
-    found += ignored_fields.messages(context, frames)
-    return [*found, *ignored_keys.messages(context, frames)]
+    found += ignored_objects.colliders_below_ground(
+        context, bodies, _FEW_VERTICES if is_redraw else math.inf
+    )
+    found += ignored_objects.force_fields(context, frames)
+    return [*found, *keys_at_other_frames(context, frames)]
 
 
 def _frames(scene: bpy.types.Scene) -> range:
@@ -211,7 +218,7 @@ def _of_body(obj: bpy.types.Object, taken: str, end: float, is_followed: bool) -
     for need in BODY_NEEDS:
         if need.is_missing(obj, taken):
             yield f"{obj.name}: {need.text.format(integrator=integrators.label(taken))}"
-    yield from ignored_motion.messages(obj, is_followed)
+    yield from motion_without_pins(obj, is_followed)
 
 
 def _is_thrown(props: bpy.types.PropertyGroup) -> bool:
@@ -366,3 +373,179 @@ def _partial_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup, end: f
         took = time.perf_counter() - now
         _counts[key] = (count, now + took / _COUNTING_TIME_RATIO)
     return count
+
+
+def keys_at_other_frames(context: bpy.types.Context, frames: range) -> Iterator[str]:
+    """One for each setting that changes at other frames alone, with the cure.
+
+    ``of_switches`` has those of switches.
+    """
+    scene = context.scene
+    if not frames:
+        return
+    for obj in soft_bodies(context):
+        yield from _of_owner(obj, (SETTINGS,), frames)
+    for obj in context.view_layer.objects:
+        if acts(scene, obj):
+            yield from _of_owner(obj, ("field.",), frames)
+    for obj in absorbers(context):
+        yield from _of_owner(obj, (ABSORPTION,), frames)
+    yield from _of_owner(scene, (*GRAVITY, SETTINGS), frames)
+
+
+def _of_owner(owner: bpy.types.ID, paths: tuple[str, ...], frames: range) -> Iterator[str]:
+    outside: dict[str, str] = {}
+    for curve in own_curves(owner):
+        if (
+            not curve.data_path.startswith(paths)
+            or _setting(owner, curve.data_path).type == "BOOLEAN"
+        ):
+            continue
+        if side := _side(curve, frames):
+            outside.setdefault(curve.data_path, side)
+    for path, side in outside.items():
+        name = _setting(owner, path).name
+        yield (
+            f"{owner.name}: all keys of {name} lie {side}, so it does not change. Move them, or "
+            "the frames to simulate."
+        )
+
+
+def _side(curve: bpy.types.FCurve, frames: range) -> str:
+    """Where all that a curve does takes place; empty where some of it is simulated."""
+    points = curve.keyframe_points
+    if curve.extrapolation == "LINEAR" or len(curve.modifiers):
+        return ""
+    if all(point.co.y == points[0].co.y for point in points):
+        return ""
+    first, last = curve.range()
+    if first >= frames[-1]:
+        return f"after the end frame {frames[-1]}"
+    return f"before the start frame {frames[0]}" if last <= frames[0] else ""
+
+
+def _setting(owner: bpy.types.ID, path: str) -> bpy.types.Property:
+    prefix, _, name = path.rpartition(".")
+    settings = owner.path_resolve(prefix) if prefix else owner
+    return settings.bl_rna.properties[name]
+
+
+def of_switches(obj: bpy.types.Object, frames: range) -> Iterator[str]:
+    """Keys of what lets go that change nothing: it does so once, and for good.
+
+    Args:
+        obj: a soft body.
+        frames: that are simulated.
+    """
+    if obj.supple.pin_group:
+        yield from _of_switch(obj, "pinned", "Pinned", frames)
+    for row, props in rows_of(obj.supple):
+        path = f"{row}.attached" if row else "attached"
+        yield from _of_switch(obj, path, f"Attached to {props.attach_to.name}", frames)
+
+
+def _of_switch(obj: bpy.types.Object, path: str, label: str, frames: range) -> Iterator[str]:
+    curve = curve_of(obj, path)
+    if curve is None:
+        return
+    off = [frame for frame in frames if curve.evaluate(frame) < 0.5]
+    if not off:
+        keys = [point.co[0] for point in curve.keyframe_points if point.co[1] < 0.5]
+        if keys:
+            yield (
+                f"{obj.name}: {label} is keyed off at frame {keys[0]:g}, which is not among the "
+                f"simulated frames {frames[0]} to {frames[-1]}, and holds throughout. Move the key."
+            )
+        return
+    on = [frame for frame in range(off[0], frames[-1] + 1) if curve.evaluate(frame) >= 0.5]
+    if on:
+        yield (
+            f"{obj.name}: {label} is keyed on again at frame {on[0]}, which is ignored: what has "
+            f"let go at frame {off[0]} stays free. Remove the later key."
+        )
+    elif off[0] == frames[0]:
+        yield (
+            f"{obj.name}: {label} is keyed off at the start frame {frames[0]} already, so it never "
+            "holds. Move the key into the simulated frames, or remove it."
+        )
+
+
+# Its own shape keys, as messages name them.
+_KEYS = "its shape keys"
+
+
+def motion_without_pins(obj: bpy.types.Object, is_followed: bool) -> Iterator[str]:
+    """Of a soft body: what carries it, and what bends it, each with the cure.
+
+    Args:
+        is_followed: whether a search is for how it follows its animation.
+    """
+    props = obj.supple
+    if props.pin_group or props.jiggle_group or control.kept_by(obj) or is_followed:
+        return
+    if not props.start_from_animation and (carrying := movers(obj)):
+        keyed = ANIMATION in carrying
+        follow = ", press Follow My Keys under Find" if keyed else ""
+        last = "remove the keys" if keyed else "take away what moves it"
+        yield (
+            f"{obj.name}: {_moves(carrying)} its pins, and it has none. Press Jiggle, choose a Pin "
+            f"Group, tick From Animation under Start{follow}, or {last}."
+        )
+    if bending := [*_moving_keys(obj), *driving.followers(obj)]:
+        yield (
+            f"{obj.name}: it takes its shape at the start from {', '.join(bending)}, whose motion "
+            "moves its pins, and it has none. Press Jiggle, choose a Pin Group, or apply what "
+            "bends it."
+        )
+
+
+def _moves(names: list[str]) -> str:
+    return f"{' and '.join(names)} {'moves' if len(names) == 1 else 'move'}"
+
+
+def _moving_keys(obj: bpy.types.Object) -> list[str]:
+    """The shape keys, where those of the user bend the body and are animated."""
+    keys, record = obj.data.shape_keys, shape_keys.record(obj)
+    if keys is None or has_shape_keys(obj) or (record and not keys.use_relative):
+        return []
+    paths = animated_paths(keys)
+    if not record.get("relative", keys.use_relative):
+        return [_KEYS] if "eval_time" in paths else []
+    blocks = [
+        block
+        for block in keys.key_blocks
+        if not shape_keys.is_supple_key(block)
+        and (not block.mute or block.name in record.get("muted", ()))
+    ]
+    values = {f'key_blocks["{bpy.utils.escape_identifier(each.name)}"].value' for each in blocks}
+    return [] if paths.isdisjoint(values) else [_KEYS]
+
+
+def why_unrecorded(context: bpy.types.Context, name: str) -> str:
+    """Why a result cannot be recorded of a scene, or would be 0 everywhere, and the cure; empty
+    where it can be."""
+    if name == "contact_pressure":
+        return _no_contact_pressure(context)
+    if name == "plastic_strain":
+        return _no_plastic_strain(context)
+    return ""
+
+
+def _no_contact_pressure(context: bpy.types.Context) -> str:
+    props = context.scene.supple
+    passes_through = props.contact == "never"
+    if props.use_ground and props.ground_response == "projection":
+        return "A bouncy ground has no pressure. Set Response to Smooth under Ground."
+    if passes_through and shown_colliders(context):
+        cure = props.bl_rna.properties["contact"].enum_items["automatic"].name
+        return f"Without contact, colliders have no pressure. Set Contact to {cure}."
+    if passes_through and not props.use_ground:
+        return "There is nothing to touch, without ground and contact."
+    return ""
+
+
+def _no_plastic_strain(context: bpy.types.Context) -> str:
+    bodies = soft_bodies(context)
+    if not bodies or any(body.supple.use_plasticity for body in bodies):
+        return ""
+    return "No soft body has Plasticity."

@@ -6,25 +6,110 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from pathlib import Path
 
 import bpy
+import numpy as np
 
+from ...core.errors import JobError
+from ...core.job import Job
+from ...core.preparation.pin_jumps import PinJump, pin_jumps
 from .. import driving, ids
-from ..bake import baked_run, own_mesh, shape_keys
+from ..bake import own_mesh, shape_keys
 from ..cache import cache_moves, packed_frames
 from ..capture.body import linked_reason
-from ..capture.captured import CaptureError
+from ..capture.captured import Capture, CaptureError
 from ..capture.objects import is_soft_body, soft_bodies
+from ..capture.paint import why_no_group
 from ..capture.refined import subdivisions
 from ..capture.scene import frame_range, played_range
-from ..capture.vertex_groups import why_no_group
 from ..modifiers import find_modifier
 from ..named import named
 from ..paths import absolute
 from ..playback import mesh_cache, pc2, refined_frames, retimed
-from ..time_stretching import is_stretched
-from ..units import gravity, metres_per_unit
-from . import coarse_meshes, far_away, missing_frames, obstacles, outdated
+from ..units import gravity, is_stretched, metres_per_unit
+from . import coarse_meshes, obstacles, outdated
+
+# Of a cell.
+_MAX_ROUNDING_RATIO = 1e-3
+
+
+def far_away(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:
+    """What Blender rounds of a body's positions, and the cure; empty where nobody could see it.
+
+    The solver counts in double precision, and frames are kept in the object's own space. Blender
+    keeps these, and shows them in the world, in single precision.
+    """
+    box, matrix = np.array(obj.bound_box), np.array(obj.matrix_world)
+    scale = float(np.abs(np.linalg.svd(matrix[:3, :3], compute_uv=False)).max())
+    world = np.abs(box @ matrix[:3, :3].T + matrix[:3, 3]).max()
+    size = float((np.ptp(box, axis=0) * np.linalg.norm(matrix[:3, :3], axis=0)).max())
+    allowed = _MAX_ROUNDING_RATIO * size / obj.supple.resolution
+    in_world, in_object = _rounding(world), scale * _rounding(np.abs(box).max())
+    if max(in_world, in_object) <= allowed or not np.isfinite(world):
+        return ""
+    unit = metres_per_unit(scene)
+    rounding = f"{1e3 * unit * max(in_world, in_object):.2g} mm"
+    cell = f"{1e3 * unit * size / obj.supple.resolution:.2g} mm"
+    cures = []
+    if in_world > allowed:
+        cures.append("Move the scene to the origin of the world")
+    if in_object > allowed:
+        cures.append("Choose Object > Set Origin > Origin to Geometry")
+    return (
+        f"{obj.name} is so far from the origin that Blender rounds its positions to {rounding}, "
+        f"more than a thousandth of its cells of {cell}, in playback and in a bake. "
+        f"{'. '.join(cures)}."
+    )
+
+
+def _rounding(coordinate: float) -> float:
+    return float(np.spacing(np.float32(coordinate)))
+
+
+# A jump is felt for some frames.
+_FRAMES_AFTER = 2
+
+
+def jumping_pins(captured: Capture) -> Iterator[str]:
+    """One for each body whose pins teleport, with the frame and the cure."""
+    for name, group in groupby(pin_jumps(captured.scene), lambda jump: jump.body):
+        jumps = list(group)
+        frame = captured.start_frame + jumps[0].frame
+        yield (
+            f"{name}: its pins {_what(jumps[0])} from frame {frame - 1} to {frame}"
+            f"{_more(jumps, captured.start_frame)}. The solver follows all that lies between, so "
+            "that such a frame takes long or is not solved. Spread the motion over more frames, or "
+            f"begin another simulation at frame {frame}."
+        )
+
+
+@lru_cache(maxsize=4)
+def frames_after_jumps(folder: Path) -> frozenset[int]:
+    """The frames of a run, counted from its start, that pins which teleport disturb."""
+    try:
+        jumps = pin_jumps(Job(folder).scene)
+    except JobError:  # not there any more
+        return frozenset()
+    return frozenset(jump.frame + k for jump in jumps for k in range(_FRAMES_AFTER + 1))
+
+
+def _what(jump: PinJump) -> str:
+    way = f", through {jump.through}," if jump.through else ""
+    if jump.turns:
+        return f"turn by {math.degrees(jump.angle):.0f}°{way}"
+    return f"jump by {jump.distance:.2g} m{way}"
+
+
+def _more(jumps: list[PinJump], start: int) -> str:
+    if len(jumps) < 2:
+        return ""
+    frames = ", ".join(str(start + jump.frame) for jump in jumps[1:4])
+    more = f" and {len(jumps) - 4} more" if len(jumps) > 4 else ""
+    return f", and again at {frames}{more}"
+
 
 #: Of the gravity that a new scene has, as Blender shows it.
 EARTH_M_PER_S2 = 9.81
@@ -72,7 +157,7 @@ def notices(context: bpy.types.Context) -> list[Notice]:
         for obj in [context.scene.objects[name]]
     ]
     found += _of_runs(objects)
-    if text := missing_frames.message(context):
+    if text := outdated.message(context):
         missing = outdated.FRAMES_MISSING
         found.append(Notice(text, ids.SIMULATE, is_problem=False, state=missing))
     if packed_frames.staying_bodies([context.scene]):
@@ -96,7 +181,7 @@ def before_a_run(context: bpy.types.Context) -> list[str]:
             for text in (
                 *_scenes(context.scene, obj),
                 *_mesh(context.scene, obj),
-                far_away.text(context.scene, obj),
+                far_away(context.scene, obj),
                 _coarseness(obj),
             )
             if text
@@ -111,7 +196,7 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
     yield from (
         Notice(text, is_problem=False) for text in (*_scenes(scene, obj), *_mesh(scene, obj))
     )
-    if reason := far_away.text(scene, obj):
+    if reason := far_away(scene, obj):
         yield Notice(reason, is_problem=False)
     if reason := _coarseness(obj):
         # It would change what a modifier makes of the mesh.
@@ -163,7 +248,7 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
             state=outdated.state_of(obj, what),
         )
     last = mesh_cache.last_frame(obj)
-    if shape_keys.has_bake(obj) and not baked_run.is_of(obj, mesh_cache.run_of(obj), last or 0):
+    if shape_keys.has_bake(obj) and not shape_keys.is_of(obj, mesh_cache.run_of(obj), last or 0):
         yield Notice(
             f"{obj.name} plays a simulation that is newer than its bake; bake again, or the keys "
             "stay those of before.",

@@ -8,9 +8,14 @@ from collections.abc import Iterable, Sequence
 
 import bpy
 
+from ...core.errors import SuppleError
 from ..capture import fingerprint
 from ..capture.fingerprint import FOLLOWED_PART, SETTINGS_PART, Parts
+from ..capture.objects import soft_bodies
+from ..capture.scene import frame_range, played_range
 from ..modifiers import find_modifier
+from ..playback import mesh_cache
+from ..units import played_frame
 
 #: States of a simulation since something was changed.
 SETTINGS_CHANGED, SCENE_CHANGED, FRAMES_MISSING = (
@@ -125,3 +130,19 @@ def _setting_name(setting: bpy.types.Property) -> str:
 def _read(text: str) -> Parts:
     """A fingerprint that a file has; empty for one of a build that wrote it otherwise."""
     return json.loads(text) if text.startswith("{") else {}
+
+
+def message(context: bpy.types.Context) -> str:
+    """Such as ``Frames 9 to 20 are not simulated yet.``; empty where all are, or none is."""
+    try:
+        last = frame_range(context.scene)[-1]
+        found = map(mesh_cache.last_frame, soft_bodies(context))
+        simulated = min((frame for frame in found if frame is not None), default=last)
+    except SuppleError:  # of which others tell
+        return ""
+    if simulated >= last:
+        return ""
+    reached, wanted = played_frame(context.scene, simulated), played_range(context.scene)[-1]
+    if reached + 1 == wanted:
+        return f"Frame {wanted} is not simulated yet."
+    return f"Frames {reached + 1} to {wanted} are not simulated yet."

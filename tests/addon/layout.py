@@ -71,7 +71,9 @@ def around(obj: bpy.types.Object | None, is_playing: bool = False) -> Any:
 def drawn(panel: Any, obj: bpy.types.Object | None, is_playing: bool = False) -> Layout:
     """What a panel shows of an active object, its header included."""
     layout = Layout()
+    own = {name: getattr(panel, name) for name in ("panel", "tick") if hasattr(panel, name)}
+    drawing = SimpleNamespace(layout=layout, **own)
     if hasattr(panel, "draw_header"):
-        panel.draw_header(SimpleNamespace(layout=layout), around(obj))
-    panel.draw(SimpleNamespace(layout=layout), around(obj, is_playing))
+        panel.draw_header(drawing, around(obj))
+    panel.draw(drawing, around(obj, is_playing))
     return layout

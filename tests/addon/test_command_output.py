@@ -9,7 +9,7 @@ from pathlib import Path
 import bpy
 import pytest
 
-from supple.addon import command_output
+from supple.addon import command_line
 from supple.core.errors import SuppleError
 from supple.tests.core import disks
 
@@ -22,17 +22,17 @@ def test_a_folder_that_cannot_be_written_is_named_beforehand(tmp_path: Path) -> 
     refused = pytest.raises(SuppleError, match=r"cannot be written: .*Choose another --output\.")
     with disks.read_only(tmp_path, images):
         with refused:
-            command_output.output_folder(images)
+            command_line.output_folder(images)
         with refused:
-            command_output.output_file(file, "_baked.blend")
-    assert command_output.output_folder(images) == images
-    assert command_output.output_file(file, "_baked.blend") == file
+            command_line.output_file(file, "_baked.blend")
+    assert command_line.output_folder(images) == images
+    assert command_line.output_file(file, "_baked.blend") == file
     assert [path.name for path in tmp_path.rglob("*")] == ["images"]
 
 
 def test_a_folder_cannot_be_the_file_to_save(tmp_path: Path) -> None:
     with pytest.raises(SuppleError, match=rf"^{tmp_path} is a folder; name a file as --output\.$"):
-        command_output.output_file(tmp_path, "_baked.blend")
+        command_line.output_file(tmp_path, "_baked.blend")
 
 
 @pytest.mark.parametrize("way", ["a.blend", "folder/../a.blend", "link.blend", "linked/a.blend"])
@@ -43,8 +43,8 @@ def test_the_open_file_is_not_saved_over(scene, tmp_path: Path, monkeypatch, way
     (tmp_path / "linked").symlink_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SuppleError, match=r"is the file that was opened.*another as --output\.$"):
-        command_output.output_file(Path(way), "_baked.blend")
-    assert command_output.output_file(None, "_baked.blend") == tmp_path / "a_baked.blend"
+        command_line.output_file(Path(way), "_baked.blend")
+    assert command_line.output_file(None, "_baked.blend") == tmp_path / "a_baked.blend"
 
 
 def test_a_file_that_does_not_fit_on_the_disk_is_named(scene, add_body, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_file_that_does_not_fit_on_the_disk_is_named(scene, add_body, tmp_path
     with disks.small(tmp_path / "disk") as disk:
         disks.fill(disk)
         with pytest.raises(SuppleError, match=r"a\.blend was not saved\. Free some space"):
-            command_output.saved(disk / "a.blend")
+            command_line.saved(disk / "a.blend")
 
 
 @pytest.fixture
@@ -68,22 +68,22 @@ def filmed(scene: bpy.types.Scene) -> bpy.types.Scene:
 
 def test_an_image_that_does_not_fit_on_the_disk_is_an_error(filmed, tmp_path: Path) -> None:
     with disks.small(tmp_path / "disk") as disk:
-        command_output.render_image(filmed, disk / "0001.png")
+        command_line.render_image(filmed, disk / "0001.png")
         assert (disk / "0001.png").is_file()
         disks.fill(disk)
         with pytest.raises(SuppleError, match=r"0002\.png was not written whole\. Free some space"):
-            command_output.render_image(filmed, disk / "0002.png")
+            command_line.render_image(filmed, disk / "0002.png")
         assert not (disk / "0002.png").exists()
 
 
 def test_a_scene_without_a_camera_is_refused_beforehand(filmed) -> None:
-    command_output.check_camera(filmed)
+    command_line.check_camera(filmed)
     marker, camera = filmed.timeline_markers.new("Shot"), filmed.camera
     marker.camera, filmed.camera = camera, None
-    command_output.check_camera(filmed)
+    command_line.check_camera(filmed)
     marker.camera = None
     with pytest.raises(SuppleError, match=r"^The scene Scene has no camera to render; choose"):
-        command_output.check_camera(filmed)
+        command_line.check_camera(filmed)
 
 
 @pytest.mark.parametrize(
@@ -92,5 +92,5 @@ def test_a_scene_without_a_camera_is_refused_beforehand(filmed) -> None:
 def test_in_stereo_there_is_an_image_for_each_eye(filmed, tmp_path: Path, views, names) -> None:
     filmed.render.use_multiview = True
     filmed.render.image_settings.views_format = views
-    command_output.render_image(filmed, tmp_path / "1.png")
+    command_line.render_image(filmed, tmp_path / "1.png")
     assert sorted(path.name for path in tmp_path.glob("*.png")) == names

@@ -13,11 +13,11 @@ import pytest
 from supple.addon import actions, ids, runs
 from supple.addon.capture.fingerprint import body_fingerprint
 from supple.addon.capture.scene import capture
-from supple.addon.fits import fit_run, loss_plot
+from supple.addon.fits import fit_run
 from supple.addon.fits.fit_run import Fit
 from supple.addon.fits.table import TOOLS
 from supple.addon.fits.tool import length
-from supple.addon.panels.find import SUPPLE_PT_find
+from supple.addon.panels.body import SUPPLE_PT_find
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.reports import ignored
 from supple.core.errors import SuppleError
@@ -307,12 +307,12 @@ def test_a_search_that_is_cancelled_half_way_changes_nothing(
 
 
 def test_the_loss_is_plotted_from_high_to_low():
-    picture = loss_plot.pixels((1.0, 0.1, 0.001))
+    picture = fit_run.pixels((1.0, 0.1, 0.001))
     curve = (picture[..., 2] > 0.9) & (picture[..., 0] < 0.5)
     rows = [np.flatnonzero(curve[:, column]) for column in (20, 128, 236)]
     assert rows[0].min() > rows[1].max() > rows[2].max()
     assert picture.shape == (256, 256, 4) and (picture[..., 3] == 1.0).all()
-    assert np.isfinite(loss_plot.pixels((0.0, 0.0))).all()
+    assert np.isfinite(fit_run.pixels((0.0, 0.0))).all()
 
 
 def test_each_tool_has_its_button(cube, monkeypatch):

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, ids
-from supple.addon.capture import kept_control
+from supple.addon.capture import control
+from supple.addon.capture.control import keyed_frames
 from supple.addon.capture.fingerprint import body_fingerprint
-from supple.addon.capture.keyed_poses import keyed_frames
 from supple.addon.capture.scene import capture
 from supple.addon.fits import fit_run
 from supple.addon.fits.fit_run import Fit
 from supple.addon.fits.table import TOOLS
-from supple.addon.panels.find import SUPPLE_PT_find
+from supple.addon.panels.body import SUPPLE_PT_find
 from supple.addon.reports import ignored
 from supple.core.errors import SuppleError
 from supple.core.job import fits
@@ -219,9 +219,9 @@ def test_one_undo_takes_back_what_was_found(scene, cube, solver_here):
     bpy.ops.ed.undo_push(message="Before")
     bpy.ops.supple.find(tool="follow_keys")
     bpy.ops.ed.undo_push(message="Find")
-    assert kept_control.kept_by(cube) == "forces" and fit_run.latest.losses[0] > 0.0
+    assert control.kept_by(cube) == "forces" and fit_run.latest.losses[0] > 0.0
     bpy.ops.ed.undo()
-    assert kept_control.kept_by(bpy.data.objects["Cube"]) == ""
+    assert control.kept_by(bpy.data.objects["Cube"]) == ""
 
 
 def test_keys_that_only_force_can_follow_are_no_unused_animation(scene, cube):

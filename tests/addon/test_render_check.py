@@ -10,7 +10,7 @@ from pathlib import Path
 import bpy
 import pytest
 
-from supple.addon import actions, command_output
+from supple.addon import actions, command_line
 from supple.core.errors import SuppleError
 
 pytestmark = pytest.mark.usefixtures("solver_here")
@@ -130,5 +130,5 @@ def test_a_command_says_which_frames_are_gone(filmed, tmp_path) -> None:
     (lost,) = (tmp_path / "cache").rglob("1.pc2")
     lost.unlink()
     with pytest.raises(SuppleError, match=r"1\.pc2 is not there"):
-        command_output.render_image(filmed, tmp_path / "image.png")
+        command_line.render_image(filmed, tmp_path / "image.png")
     assert not (tmp_path / "image.png").exists()

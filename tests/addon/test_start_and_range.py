@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, command_line, modifiers
-from supple.addon.panels.simulation import SUPPLE_PT_simulation
+from supple.addon.panels.scene import SUPPLE_PT_simulation
 from supple.addon.playback import fields, mesh_cache
-from supple.addon.playback.field_material import title
-from supple.addon.reports import missing_frames, notices, outdated
+from supple.addon.playback.fields import title
+from supple.addon.reports import notices, outdated
 from supple.core.job import Job
 
 from .conftest import evaluated_positions
@@ -104,7 +104,7 @@ def test_stretched_time_plays_simulated_frames_over_the_whole_range(
     assert f"plays the frames {first} to " in line
     assert "as the frames 37 to 41 of the timeline" in line
     actions.simulate(bpy.context)
-    assert missing_frames.message(bpy.context) == ""
+    assert outdated.message(bpy.context) == ""
     assert outdated.changed_of_scene(scene) == []
 
     def fallen() -> list[float]:
@@ -121,7 +121,7 @@ def test_a_range_that_is_stretched_afterwards_is_reported_as_missing_or_changed(
     scene.supple.frame_start, scene.supple.frame_end = 0, 4
     actions.simulate(bpy.context)
     scene.render.frame_map_new = 50
-    assert missing_frames.message(bpy.context) == "Frames 3 to 4 are not simulated yet."
+    assert outdated.message(bpy.context) == "Frames 3 to 4 are not simulated yet."
     scene.supple.frame_start = 1
     assert outdated.changed_of_scene(scene) == ["start frame"]
 

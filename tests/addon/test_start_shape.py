@@ -14,9 +14,9 @@ from supple.addon.cache import scene_cache, unused_caches
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.fingerprint import body_fingerprint
 from supple.addon.capture.scene import capture
-from supple.addon.panels.start import SUPPLE_PT_start
+from supple.addon.panels.body import SUPPLE_PT_start
 from supple.addon.playback import mesh_cache
-from supple.addon.reports import ignored, mesh_reports
+from supple.addon.reports import ignored, run_reports
 from supple.core.errors import SuppleError
 from supple.core.job import Job
 
@@ -115,7 +115,7 @@ def test_a_pose_that_turns_the_inside_out_is_told_with_its_cure(add_body, solver
     message = actions.tetrahedralize(bpy.context)
     assert "its start shape leaves" in message
     simulation = runs.Simulation(bpy.context)
-    (told,) = mesh_reports.start_warnings(simulation.job, simulation._captured)
+    (told,) = run_reports.start_warnings(simulation.job, simulation._captured)
     simulation.cancel()
     assert told.startswith("Cube: its start shape leaves")
     assert "flat or inside out, the worst at vertex" in told

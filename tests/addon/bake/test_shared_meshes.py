@@ -16,6 +16,18 @@ from ..conftest import empty_file
 from .played import START, TOLERANCE, Positions, add_own_keys, assert_plays, move_keys, rest, seen
 
 
+def _linked(obj: bpy.types.Object, library: Path) -> bpy.types.Object:
+    """An object of a file, linked into an empty one."""
+    name = obj.name
+    bpy.ops.wm.save_as_mainfile(filepath=str(library))
+    empty_file()
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.objects = [name]
+    linked = bpy.data.objects[name]
+    bpy.context.collection.objects.link(linked)
+    return linked
+
+
 def test_a_shared_mesh_is_copied_with_its_animation(
     obj: bpy.types.Object, frames: Positions
 ) -> None:
@@ -54,14 +66,7 @@ def test_a_shared_mesh_is_shared_again_after_a_bake_that_fails(
 def test_a_linked_object_is_refused_with_the_cure_and_an_override_baked(
     obj: bpy.types.Object, frames: Positions, tmp_path: Path
 ) -> None:
-    library = tmp_path / "library.blend"
-    name = obj.name
-    bpy.ops.wm.save_as_mainfile(filepath=str(library))
-    empty_file()
-    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
-        wanted.objects = [name]
-    linked = bpy.data.objects[name]
-    bpy.context.collection.objects.link(linked)
+    linked = _linked(obj, tmp_path / "library.blend")
     with pytest.raises(SuppleError, match=r"linked from another file.*Library Override"):
         shape_keys.bake(linked, frames, START)
     linked.override_create(remap_local_usages=True)
@@ -140,14 +145,8 @@ def _has_linked_mesh(obj: bpy.types.Object) -> bool:
 def test_an_override_takes_its_mesh_from_its_library_again(
     obj: bpy.types.Object, frames: Positions, tmp_path: Path
 ) -> None:
-    library = tmp_path / "library.blend"
-    name = obj.name
-    bpy.ops.wm.save_as_mainfile(filepath=str(library))
-    empty_file()
-    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
-        wanted.objects = [name]
-    linked = bpy.data.objects[name]
-    bpy.context.collection.objects.link(linked)
+    name, library = obj.name, tmp_path / "library.blend"
+    linked = _linked(obj, library)
     linked.override_create(remap_local_usages=True)
     shape_keys.bake(bpy.context.collection.objects[0], frames, START)
     user = str(tmp_path / "user.blend")

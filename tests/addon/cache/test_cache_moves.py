@@ -28,15 +28,6 @@ from .saved import assert_moves, opened, path_of, save, simulate
 FRAME = Path("frames") / "000002.npy"
 
 
-@pytest.fixture
-def cube(scene, add_body) -> bpy.types.Object:
-    scene.supple.cache_folder = ""
-    obj = add_body()
-    # It plays two files then.
-    obj.modifiers.new("Solidify", "SOLIDIFY")
-    return obj
-
-
 def reopened() -> OpenedJob:
     captured = capture(bpy.context)
     return scene_cache.open_job(bpy.context.scene, captured.scene, captured.settings)
@@ -75,7 +66,7 @@ def test_a_moved_file_plays_without_supple_too(cube, tmp_path):
     finally:
         import supple.addon as addon
 
-        bpy.app.handlers.load_post.append(addon._after_load)
+        bpy.app.handlers.load_post.append(addon.HANDLERS["load_post"])
 
 
 def test_saving_again_changes_nothing(cube, tmp_path):
@@ -160,7 +151,7 @@ def test_a_file_from_another_machine_finds_the_frames_beside_it(cube, tmp_path):
     finally:
         import supple.addon as addon
 
-        bpy.app.handlers.save_pre.append(addon._before_save)
+        bpy.app.handlers.save_pre.append(addon.HANDLERS["save_pre"])
     assert_moves(opened(tmp_path / "drop.blend"))
 
 

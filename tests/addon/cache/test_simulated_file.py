@@ -21,7 +21,7 @@ from supple.addon.cache import scene_cache
 from supple.addon.cache.scene_cache import OpenedJob
 from supple.addon.capture.scene import capture
 from supple.addon.playback import mesh_cache
-from supple.addon.reports import step_report
+from supple.addon.reports import run_reports
 from supple.addon.worker import session, solver_environment
 from supple.core.errors import SuppleError
 from supple.core.job import Job, lock
@@ -110,7 +110,7 @@ def test_more_frames_than_can_be_added_go_to_the_folder_that_is_chosen(file, fol
 
 def test_its_time_steps_are_still_reported(file):
     folder = mesh_cache.shown_folder(bpy.context.scene)
-    assert "50 steps a frame" in step_report.read(Job(folder), 1).steps
+    assert "50 steps a frame" in run_reports.read(Job(folder), 1).steps
 
 
 def test_baked_keys_show_what_was_simulated(file):
@@ -249,7 +249,7 @@ def test_a_folder_that_holds_another_simulation_starts_over(file, folder):
 def test_a_damaged_log_is_reported_beside_the_steps(file, folder):
     path = folder / "log.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"frame": 1', b'"frame": 2'))
-    report = step_report.read(Job(folder), 1)
+    report = run_reports.read(Job(folder), 1)
     assert "50 steps a frame" in report.steps
     assert report.warning.endswith("log.jsonl is damaged: the record of frame 2 is lost")
 

@@ -20,14 +20,6 @@ from ..shown_notices import shown_notices
 from .saved import assert_moves, opened, save, simulate
 
 
-@pytest.fixture
-def cube(scene, add_body) -> bpy.types.Object:
-    scene.supple.cache_folder = ""
-    obj = add_body()
-    obj.modifiers.new("Solidify", "SOLIDIFY")
-    return obj
-
-
 def step(message: str) -> None:
     bpy.ops.ed.undo_push(message=message)
 

@@ -7,10 +7,11 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.properties.object import can_hold
 from supple.core.scene.scene import Scene
+
+from .refusals import refusal
 
 
 @pytest.fixture
@@ -35,12 +36,6 @@ def captured() -> Scene:
     return capture(bpy.context).scene
 
 
-def refusal() -> str:
-    with pytest.raises(CaptureError) as caught:
-        capture(bpy.context)
-    return str(caught.value)
-
-
 def test_a_group_without_an_object_is_not_attached(cube):
     assert captured().attachments == []
 
@@ -49,8 +44,9 @@ def test_a_body_is_attached_to_another(cube, add_body):
     cube.supple.attach_to = add_body("A", location=(3, 0, 0))
     now = captured()
     (attachment,) = now.attachments
-    assert [body.name for body in now.bodies] == ["A", "Cube"]
-    assert (attachment.body, attachment.to, attachment.other) == (1, "body", 0)
+    names = [body.name for body in now.bodies]
+    assert sorted(names) == ["A", "Cube"] and attachment.to == "body"
+    assert (names[attachment.body], names[attachment.other]) == ("Cube", "A")
     np.testing.assert_array_equal(attachment.points, [1, 4])
     assert now.contact is not None
 

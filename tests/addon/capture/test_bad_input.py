@@ -8,14 +8,9 @@ import math
 import bpy
 import pytest
 
-from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 
-
-def refusal() -> str:
-    with pytest.raises(CaptureError) as caught:
-        capture(bpy.context)
-    return str(caught.value)
+from .refusals import refusal
 
 
 def test_a_scene_without_soft_bodies(scene):

@@ -11,21 +11,16 @@ import numpy as np
 import pytest
 
 import supple
-from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.worker import solver_environment
 from supple.core.scene.contact_settings import Contact
 from supple.core.scene.scene import Scene
 
+from .refusals import refusal
+
 
 def captured() -> Scene:
     return capture(bpy.context).scene
-
-
-def refusal() -> str:
-    with pytest.raises(CaptureError) as caught:
-        capture(bpy.context)
-    return str(caught.value)
 
 
 def add_ball(detail: float, **settings) -> bpy.types.Object:

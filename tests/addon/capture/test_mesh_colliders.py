@@ -11,11 +11,11 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.core.scene.contact_settings import Collider
 
 from ..conftest import AddBody, world_positions
+from .refusals import refusal
 
 AddPlate = Callable[..., bpy.types.Object]
 
@@ -36,12 +36,6 @@ def add_plate(add_body: AddBody) -> AddPlate:
 
 def captured() -> list[Collider]:
     return capture(bpy.context).scene.meshes
-
-
-def refusal() -> str:
-    with pytest.raises(CaptureError) as caught:
-        capture(bpy.context)
-    return str(caught.value)
 
 
 def normals(collider: Collider) -> np.ndarray:

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from supple.addon.capture import fingerprint
-from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.properties.object import can_hold
-from supple.addon.reports import ignored, step_report
+from supple.addon.reports import ignored, run_reports
 from supple.core import Release
 from supple.core.job import Job
 from supple.core.scene.scene import Scene
+
+from .refusals import refusal
 
 
 def _group(obj: bpy.types.Object, name: str, *vertices: int) -> None:
@@ -48,12 +49,6 @@ def _key(obj: bpy.types.Object, path: str, values: dict[int, float]) -> None:
 
 def _captured() -> Scene:
     return capture(bpy.context).scene
-
-
-def _refusal() -> str:
-    with pytest.raises(CaptureError) as caught:
-        capture(bpy.context)
-    return str(caught.value)
 
 
 # Letting go
@@ -158,10 +153,10 @@ def test_vertices_are_stitched_to_another_body_as_keyed(cube, add_body):
 def test_a_seam_within_a_body(cube):
     props = cube.supple
     props.attach_as, props.attach_to, props.attach_group = "stitch", cube, "Hold"
-    assert "is stitched to itself, but no Other Group says where" in _refusal()
+    assert "is stitched to itself, but no Other Group says where" in refusal()
     _group(cube, "Edge", 4, 6)
     props.stitch_group = "Edge"
-    assert "Cube: 1 vertex is on both sides of a seam, in 'Hold' and 'Edge'" in _refusal()
+    assert "Cube: 1 vertex is on both sides of a seam, in 'Hold' and 'Edge'" in refusal()
     cube.vertex_groups["Edge"].remove([4])
     (seam,) = _captured().stitches
     assert (seam.body, seam.other) == (0, 0)
@@ -171,7 +166,7 @@ def test_a_seam_within_a_body(cube):
 def test_stitches_take_soft_bodies(cube):
     props = cube.supple
     props.attach_as, props.attach_to, props.attach_group = "stitch", _plate(), "Hold"
-    assert "stitched to Plate, which is no soft body of the scene" in _refusal()
+    assert "stitched to Plate, which is no soft body of the scene" in refusal()
 
 
 # All the way
@@ -187,5 +182,5 @@ def test_a_body_that_lets_go_falls_in_blender_too(scene, cube, solver_here):
     heights = [mass @ job.read_frame(frame)[:, 2] / mass.sum() for frame in range(8)]
     assert np.diff(heights[3:], 2) == pytest.approx(-9.81 / 24.0**2, rel=1e-3)
     assert [record["frame"] for record in job.records() if record.get("let_go")] == [3]
-    told = step_report.read(job, scene.frame_start).events
+    told = run_reports.read(job, scene.frame_start).events
     assert "From frame 3 on the pins of Cube let go" in told

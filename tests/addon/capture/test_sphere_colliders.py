@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from supple.addon import actions
-from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.playback import mesh_cache
 from supple.core.job import Job
 from supple.core.scene.ground import Sphere
 
 from ..conftest import world_positions
+from .refusals import refusal
 
 AddBall = Callable[..., bpy.types.Object]
 
@@ -55,12 +55,6 @@ def _add_empty(name: str = "Ball", kind: str = "SPHERE", **settings: Any) -> bpy
 
 def captured() -> list[Sphere]:
     return capture(bpy.context).scene.spheres
-
-
-def refusal() -> str:
-    with pytest.raises(CaptureError) as caught:
-        capture(bpy.context)
-    return str(caught.value)
 
 
 # As what

@@ -11,7 +11,7 @@ from typing import Any
 import bpy
 import pytest
 
-from supple.addon.operators.install_solver import SUPPLE_OT_install_solver as Operator
+from supple.addon.operators.solver import SUPPLE_OT_install_solver as Operator
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.worker import solver_environment, solver_install, solver_packages
 

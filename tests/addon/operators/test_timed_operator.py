@@ -10,8 +10,7 @@ import pytest
 
 from supple.addon import runs
 from supple.addon.capture.captured import GoneError
-from supple.addon.operators.action_operator import _why_busy
-from supple.addon.operators.timed_operator import TimedOperator
+from supple.addon.operators.base import TimedOperator, _why_busy
 from supple.core.errors import SuppleError
 
 

@@ -6,11 +6,8 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from supple.addon.panels.attach import SUPPLE_PT_attach
-from supple.addon.panels.collider import SUPPLE_PT_collider
-from supple.addon.panels.contact import SUPPLE_PT_contact
-from supple.addon.panels.ground import SUPPLE_PT_ground
-from supple.addon.panels.surface import SUPPLE_PT_surface
+from supple.addon.panels.body import SUPPLE_PT_attach, SUPPLE_PT_surface
+from supple.addon.panels.scene import SUPPLE_PT_collider, SUPPLE_PT_contact, SUPPLE_PT_ground
 
 from ..layout import around, drawn
 

@@ -13,15 +13,10 @@ import pytest
 
 from supple.addon import actions, ids, panels, runs
 from supple.addon.fits.table import TOOLS
-from supple.addon.panels.body import SUPPLE_PT_body
-from supple.addon.panels.find import SUPPLE_PT_find
+from supple.addon.panels.body import SUPPLE_PT_body, SUPPLE_PT_find, SUPPLE_PT_mesh, SUPPLE_PT_start
 from supple.addon.panels.main import SUPPLE_PT_main
-from supple.addon.panels.material import SUPPLE_PT_material
-from supple.addon.panels.mesh import SUPPLE_PT_mesh
-from supple.addon.panels.scene import SUPPLE_PT_scene
-from supple.addon.panels.simulation import SUPPLE_PT_simulation
-from supple.addon.panels.start import SUPPLE_PT_start
-from supple.addon.panels.volume_and_damping import SUPPLE_PT_volume_and_damping
+from supple.addon.panels.material import SUPPLE_PT_material, SUPPLE_PT_volume_and_damping
+from supple.addon.panels.scene import SUPPLE_PT_scene, SUPPLE_PT_simulation
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import intersections
 from supple.addon.worker import solver_environment, warm_worker

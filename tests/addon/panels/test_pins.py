@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from supple.addon.panels.pins import SUPPLE_PT_pins
+from supple.addon.panels.body import SUPPLE_PT_pins
 from supple.addon.reports import ignored
 
 from ..layout import drawn

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import bpy
 
-from supple.addon.panels.plasticity import SUPPLE_PT_plasticity
+from supple.addon.panels.material import SUPPLE_PT_plasticity
 
 from ..layout import drawn
 

@@ -11,9 +11,9 @@ import pytest
 
 from supple.addon import actions, command_line, ids
 from supple.addon.capture.scene import capture
-from supple.addon.panels.fields import SUPPLE_PT_fields
-from supple.addon.playback import field_material, fields
-from supple.addon.playback.field_material import find_view, title
+from supple.addon.panels.scene import SUPPLE_PT_fields
+from supple.addon.playback import fields
+from supple.addon.playback.fields import find_view, title
 from supple.addon.playback.mesh_cache import shown_folder
 from supple.core.errors import SuppleError
 from supple.core.job import Job
@@ -92,8 +92,8 @@ def test_it_is_there_at_once_and_its_colours_go_over_all_bodies_and_frames(scene
     [(7.03e-12, 1234.0, "0 … 1.23e+03 Pa"), (0.5, 2.0, "0.5 … 2 Pa"), (-3.0, 0.0, "-3 … 0 Pa")],
 )
 def test_the_least_of_a_range_is_told_as_0_where_it_is_rounding(scene, low, high, told):
-    field_material.make("von_mises", low, high)
-    assert field_material.described_range("von_mises") == told
+    fields.make("von_mises", low, high)
+    assert fields.described_range("von_mises") == told
 
 
 def test_the_material_is_drawn_and_the_users_own_stay(scene, recorded):

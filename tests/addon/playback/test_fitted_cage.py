@@ -12,7 +12,7 @@ import pytest
 from supple.addon import actions, bake_run
 from supple.addon.bake_run import Bake
 from supple.addon.playback import mesh_cache
-from supple.addon.playback.refinement import linear_refinement
+from supple.addon.playback.fitted_cage import linear_refinement
 from supple.addon.steps import Result, Steps
 
 from ..conftest import evaluated_positions

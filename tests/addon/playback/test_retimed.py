@@ -12,7 +12,7 @@ import pytest
 from supple.addon import actions
 from supple.addon.modifiers import find_modifier, find_refined
 from supple.addon.playback import mesh_cache, retimed
-from supple.addon.reports import ignored, missing_frames
+from supple.addon.reports import ignored, outdated
 from supple.core.errors import SuppleError
 
 from ..conftest import set_linear
@@ -200,7 +200,7 @@ def test_a_retimed_modifier_is_no_change_of_what_was_simulated(scene, add_body, 
     assert shown_notices() == []
     assert ignored.messages(bpy.context) == said
     scene.frame_end = 30
-    assert missing_frames.message(bpy.context) == ""
+    assert outdated.message(bpy.context) == ""
     obj.location.x += 1.0
     assert any("was changed since it was simulated: its place" in n.text for n in shown_notices())
 

@@ -10,7 +10,7 @@ import pytest
 from supple.addon import actions
 from supple.addon.capture.scene import capture
 from supple.addon.modifiers import find_smooth
-from supple.addon.panels.result import SUPPLE_PT_result
+from supple.addon.panels.body import SUPPLE_PT_result
 from supple.addon.playback import mesh_cache
 from supple.core.job import digest
 

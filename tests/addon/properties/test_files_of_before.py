@@ -14,8 +14,7 @@ from typing import Any
 import bpy
 
 from supple.addon.preferences import SupplePreferences
-from supple.addon.properties.object import SuppleAttachment, SuppleObject
-from supple.addon.properties.scene import SuppleScene
+from supple.addon.properties.object import SuppleAttachment, SuppleObject, SuppleScene
 
 RECORD = Path(__file__).with_name("recorded_settings.json")
 OWNERS = (SuppleObject, SuppleScene, SuppleAttachment, SupplePreferences)

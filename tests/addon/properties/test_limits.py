@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from supple.addon.properties.object import SuppleAttachment, SuppleObject
-from supple.addon.properties.scene import SuppleScene
+from supple.addon.properties.object import SuppleAttachment, SuppleObject, SuppleScene
 
 # Heights, pressures and ratios that may be below 0.
 _SIGNED = {"poisson", "pressure", "ground_height", "fluid_level"}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from supple.addon.properties.object import (
+from supple.addon.settings import guide_table
+from supple.addon.settings.object import (
     ATTACHMENT,
     BODY,
     CONTACT,
@@ -19,8 +20,7 @@ from supple.addon.properties.object import (
     PINS,
     START,
 )
-from supple.addon.properties.scene import SCENE
-from supple.addon.properties.setting import guide_table
+from supple.addon.settings.scene import SCENE
 
 PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
 SECTIONS = {

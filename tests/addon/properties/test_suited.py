@@ -15,9 +15,9 @@ from supple.addon import ids
 from supple.addon.capture.scene import capture
 from supple.addon.capture.surfaces import vertex_coordinates
 from supple.addon.modifiers import MODIFIER, find_modifier
+from supple.addon.panels.body import SUPPLE_PT_mesh
 from supple.addon.panels.material import SUPPLE_PT_material
-from supple.addon.panels.mesh import SUPPLE_PT_mesh
-from supple.addon.properties import rest_boxes, stacks, suited
+from supple.addon.properties import suited
 from supple.core import Simulator
 from supple.core.materials.presets import PRESETS
 
@@ -43,15 +43,15 @@ def test_the_box_at_rest_follows_edits_and_reads_no_mesh_twice(cube, monkeypatch
     mesh_cache = cube.modifiers.new(MODIFIER, "MESH_CACHE")
     assert find_modifier(cube) == mesh_cache
     read = Mock(side_effect=vertex_coordinates)
-    monkeypatch.setattr(rest_boxes, "vertex_coordinates", read)
-    rest_boxes.forget()
+    monkeypatch.setattr(suited, "vertex_coordinates", read)
+    suited.forget()
     for _ in range(3):
-        np.testing.assert_allclose(np.ptp(rest_boxes.rest_box(cube), axis=0), 1.0)
+        np.testing.assert_allclose(np.ptp(suited.rest_box(cube), axis=0), 1.0)
     assert read.call_count == 1
     cube.data.transform(Matrix.Scale(2.0, 4))
     cube.data.update()
     bpy.context.view_layer.update()
-    np.testing.assert_allclose(np.ptp(rest_boxes.rest_box(cube), axis=0), 2.0)
+    np.testing.assert_allclose(np.ptp(suited.rest_box(cube), axis=0), 2.0)
 
 
 @pytest.mark.parametrize("size", [0.01, 1.0, 10.0])
@@ -369,8 +369,8 @@ def test_only_what_touches_from_above_is_a_load(scene, place, share):
     for obj in (low, bpy.context.object):
         obj.supple.enabled = True
     bpy.context.view_layer.update()
-    assert stacks.load_on(scene, low).mass == pytest.approx(1000.0 * share)
-    assert stacks.load_on(scene, low).height == pytest.approx(share)
+    assert suited.load_on(scene, low).mass == pytest.approx(1000.0 * share)
+    assert suited.load_on(scene, low).height == pytest.approx(share)
 
 
 def test_a_beam_on_two_posts_loads_each_by_half(scene):
@@ -382,7 +382,7 @@ def test_a_beam_on_two_posts_loads_each_by_half(scene):
     for obj in (*posts, beam):
         obj.supple.enabled = True
     bpy.context.view_layer.update()
-    masses = [stacks.load_on(scene, post).mass for post in posts]
+    masses = [suited.load_on(scene, post).mass for post in posts]
     assert masses == pytest.approx([2000.0, 2000.0])
     beam.supple.pin_group = "Held"
-    assert [stacks.load_on(scene, post).mass for post in posts] == [0.0, 0.0]
+    assert [suited.load_on(scene, post).mass for post in posts] == [0.0, 0.0]

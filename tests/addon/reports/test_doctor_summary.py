@@ -6,8 +6,8 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from supple.addon.operators import doctor as operator
-from supple.addon.reports import doctor_summary
+from supple.addon.operators import solver as operator
+from supple.addon.reports import doctor
 from supple.addon.reports.doctor import Finding
 
 WELL = [
@@ -26,7 +26,7 @@ OTHER = Finding("PyTorch", "2.12.0, but Supple is made for 2.13.0", "Install it 
 
 
 def texts(*findings: Finding) -> list[str]:
-    return [text for _, text in doctor_summary.lines(list(findings))]
+    return [text for _, text in doctor.lines(list(findings))]
 
 
 def test_what_works_is_said_first_and_paths_of_packages_are_left_out():

@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the solver does not see is reported: by the panel, and before a simulation."""
+"""What the solver ignores is reported, with the cure."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
 import bpy
+import numpy as np
 import pytest
 
 from supple.addon import actions
+from supple.addon.bake import shape_keys
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.operators.simulate import SUPPLE_OT_simulate
+from supple.addon.panels.body import SUPPLE_PT_pins
 from supple.addon.panels.main import SUPPLE_PT_main
-from supple.addon.panels.pins import SUPPLE_PT_pins
+from supple.addon.playback import mesh_cache
 from supple.addon.reports import ignored
-
-from ..layout import drawn
-from .ignored_lines import key, messages, only
+from supple.addon.settings.object import OBJECT
+from supple.addon.settings.scene import SCENE
+from supple.tests.addon import rigs
+from supple.tests.addon.layout import drawn
+from supple.tests.addon.reports.ignored_lines import key, messages, only
 
 
 def test_an_ordinary_scene_has_nothing_that_is_ignored(scene, add_body):
@@ -275,3 +280,271 @@ def test_only_what_the_solver_takes_frame_by_frame_can_be_keyed_or_driven(scene,
     assert messages() == []
     with pytest.raises(TypeError, match="not animatable"):
         scene.supple.keyframe_insert("ground_height")
+
+
+def test_an_integrator_without_viscosity_is_named_and_runs_without_it(scene, add_body):
+    body, scene.supple.self_contact = add_body(), False
+    body.supple.viscosity, body.supple.stiffness_damping = 10.0, 0.01
+    assert messages() == []
+    scene.supple.integrator = "xpbd"
+    assert only().startswith("Cube: XPBD ignores Stiffness Damping and Viscosity")
+    (captured,) = capture(bpy.context).scene.bodies
+    assert (captured.viscosity, captured.stiffness_damping) == (0.0, 0.0)
+    body.supple.viscosity = body.supple.stiffness_damping = 0.0
+    assert messages() == []
+
+
+def test_an_integrator_without_plasticity_is_named_and_runs_without_it(scene, add_body):
+    body, scene.supple.self_contact = add_body(), False
+    body.supple.use_plasticity = True
+    assert messages() == []
+    body.supple.viscosity, scene.supple.integrator = 0.0, "xpbd"
+    assert only().startswith("Cube: XPBD ignores Plasticity. Switch it off")
+    assert capture(bpy.context).scene.bodies[0].plasticity is None
+
+
+def test_substeps_are_ignored_where_a_tolerance_says_how_long_all_steps_are(scene, add_body):
+    add_body()
+    scene.supple.integrator, scene.supple.substeps = "adaptive_midpoint", 4
+    scene.supple.self_contact = False
+    assert only().startswith("Scene: Substeps is ignored, since the Tolerance says how long")
+    scene.supple.contact, scene.supple.integrator = "never", "midpoint"
+    assert messages() == []
+
+
+@pytest.mark.parametrize("integrator", ["symplectic_euler", "midpoint", "runge_kutta4"])
+def test_friction_passes_are_ignored_where_no_step_is_implicit(scene, add_body, integrator):
+    add_body()
+    scene.supple.friction_updates = 1
+    assert messages() == []
+    scene.supple.integrator = integrator
+    assert only().startswith("Scene: Friction Passes is ignored, since the steps of")
+    scene.supple.contact = "never"
+    assert messages() == []
+
+
+def test_a_body_on_bouncy_ground_is_said_to_go_through_itself(scene, add_body):
+    body, props = add_body(), scene.supple
+    props.ground_response = "projection"
+    assert only().startswith("Cube: it goes through itself")
+    assert capture(bpy.context).scene.contact is None
+    props.self_contact = False
+    assert messages() == []
+    props.self_contact, body.supple.jiggle_group = True, "Jiggle"
+    assert messages() == []
+    body.supple.jiggle_group, props.use_ground = "", False
+    assert messages() == []
+
+
+@pytest.mark.parametrize("integrator", ["xpbd", "adaptive_midpoint"])
+def test_a_body_whose_integrator_knows_no_contact_is_said_to_go_through_itself(
+    scene, add_body, integrator
+):
+    body, props = add_body(), scene.supple
+    body.supple.viscosity, props.integrator = 0.0, integrator
+    assert only().startswith("Cube: it goes through itself, since ")
+    assert "lets it touch the ground and spheres alone. Choose Automatic" in only()
+    assert capture(bpy.context).scene.contact is None
+    props.contact = "never"
+    assert messages() == []
+    props.contact, body.supple.jiggle_group = "automatic", "Jiggle"
+    assert not any("through itself" in line for line in messages())
+
+
+def key_at(owner: bpy.types.ID, path: str, *keys: tuple[int, float]) -> bpy.types.FCurve:
+    prefix, _, name = path.rpartition(".")
+    settings = owner.path_resolve(prefix)
+    for frame, value in keys:
+        setattr(settings, name, value)
+        owner.keyframe_insert(path, frame=frame)
+    bag = owner.animation_data.action.layers[0].strips[0].channelbags[0]
+    return bag.fcurves.find(path)
+
+
+@pytest.mark.parametrize(
+    ("frames", "side"), [((4, 9), "after the end frame 4"), ((-7, 1), "before the start frame 1")]
+)
+def test_keys_of_which_no_frame_sees_a_change_are_reported(scene, add_body, frames, side):
+    body = add_body()
+    key_at(body, "supple.young", *zip(frames, (1e4, 5e4), strict=True))
+    (message,) = ignored.messages(bpy.context)
+    assert message.startswith(
+        f"Cube: all keys of Stiffness (Pa) lie {side}, so it does not change."
+    )
+    captured = capture(bpy.context).scene.bodies[0]
+    assert captured.material.young == pytest.approx(1e4 if frames[0] == 4 else 5e4)
+    assert captured.stiffness is None
+
+
+def test_of_keys_on_both_sides_the_frames_take_what_lies_between(add_body):
+    curve = key_at(add_body(), "supple.young", (-2, 1e4), (7, 1e5))
+    curve.keyframe_points[0].interpolation = "LINEAR"
+    assert ignored.messages(bpy.context) == []
+    factors = capture(bpy.context).scene.bodies[0].stiffness
+    np.testing.assert_allclose(factors.samples, [1.0, 1.25, 1.5, 1.75], rtol=1e-6)
+
+
+def test_what_goes_on_beyond_its_keys_is_not_reported(add_body):
+    body = add_body()
+    curve = key_at(body, "supple.pressure", (10, 100.0), (20, 200.0))
+    assert len(ignored.messages(bpy.context)) == 1
+    curve.extrapolation = "LINEAR"
+    assert ignored.messages(bpy.context) == []
+    curve.extrapolation = "CONSTANT"
+    curve.modifiers.new("CYCLES")
+    assert ignored.messages(bpy.context) == []
+
+
+def test_a_value_that_is_keyed_once_is_meant_as_it_is(add_body):
+    key_at(add_body(), "supple.young", (40, 2e4))
+    assert ignored.messages(bpy.context) == []
+
+
+def test_fields_and_gravity_are_reported_too(scene, add_body):
+    add_body()
+    bpy.ops.object.effector_add(type="WIND")
+    key_at(bpy.context.object, "field.strength", (8, 1.0), (9, 2.0))
+    for frame, value in ((-3, -9.81), (0, 0.0)):
+        scene.gravity[2] = value
+        scene.keyframe_insert("gravity", frame=frame)
+    wind, weight = ignored.messages(bpy.context)
+    assert "all keys of Strength lie after the end frame 4" in wind
+    assert weight.startswith("Scene: all keys of Gravity lie before the start frame 1")
+
+
+def test_what_absorbs_fields_is_reported_too(add_body):
+    add_body()
+    bpy.ops.object.effector_add(type="WIND")
+    bpy.context.object.field.use_absorption = True
+    bpy.ops.mesh.primitive_plane_add()
+    bpy.ops.object.modifier_add(type="COLLISION")
+    wall = bpy.context.object
+    key_at(wall, "collision.absorption", (10, 0.2), (20, 0.7))
+    (message,) = ignored.messages(bpy.context)
+    assert message.startswith(f"{wall.name}: all keys of Absorption lie after the end frame 4")
+
+
+def keyed_empty(name: str = "Hand") -> bpy.types.Object:
+    bpy.ops.object.empty_add()
+    empty = bpy.context.object
+    empty.name = name
+    rigs.key(empty, "location", ((0, 0, 0), (1, 0, 0), (0, 0, 0)))
+    return empty
+
+
+def child_of_keyed(obj: bpy.types.Object) -> None:
+    obj.parent = keyed_empty()
+
+
+def grandchild_of_keyed(obj: bpy.types.Object) -> None:
+    bpy.ops.object.empty_add()
+    obj.parent = bpy.context.object
+    obj.parent.name = "Arm"
+    obj.parent.parent = keyed_empty()
+
+
+def copies_keyed(obj: bpy.types.Object) -> None:
+    obj.constraints.new("COPY_LOCATION").target = keyed_empty()
+
+
+def child_of_bone(obj: bpy.types.Object) -> None:
+    obj.parent = rigs.bone()
+    obj.parent.name = "Rig"
+    obj.parent_type, obj.parent_bone = "BONE", obj.parent.pose.bones[0].name
+
+
+def follows_a_bone_that_reaches_for_keys(obj: bpy.types.Object) -> None:
+    bpy.ops.object.armature_add()
+    rig = bpy.context.object
+    rig.pose.bones[0].constraints.new("TRACK_TO").target = keyed_empty()
+    follow = obj.constraints.new("COPY_ROTATION")
+    follow.target, follow.subtarget = rig, rig.pose.bones[0].name
+
+
+def armature_of_bones(obj: bpy.types.Object) -> None:
+    follow = obj.constraints.new("ARMATURE")
+    target = follow.targets.new()
+    target.target = rigs.bone()
+    target.subtarget = target.target.pose.bones[0].name
+
+
+@pytest.mark.parametrize(
+    ("move", "names"),
+    [
+        (child_of_keyed, "its parent Hand moves"),
+        (grandchild_of_keyed, "its parent Arm moves"),
+        (copies_keyed, "its constraint Copy Location moves"),
+        (child_of_bone, "its parent Rig moves"),
+        (follows_a_bone_that_reaches_for_keys, "its constraint Copy Rotation moves"),
+        (armature_of_bones, "its constraint Armature moves"),
+        (rigs.constraint, "its constraint Follow Path and its constraint Track To move"),
+        (rigs.path_parent, "its parent NurbsPath moves"),
+    ],
+)
+def test_what_carries_a_body_without_pins_is_named(add_body, move, names):
+    body = add_body()
+    move(body)
+    assert only().startswith(f"Cube: {names} its pins, and it has none. Press Jiggle, choose")
+    body.supple.start_from_animation = True
+    assert messages() == []
+    body.supple.start_from_animation = False
+    body.vertex_groups.new(name="Top").add([1], 1.0, "REPLACE")
+    body.supple.pin_group = "Top"
+    assert messages() == []
+
+
+def test_what_stands_still_is_not(add_body):
+    body = add_body()
+    bpy.ops.object.empty_add()
+    body.parent = bpy.context.object
+    body.constraints.new("COPY_LOCATION").target = add_body("Other")
+    body.supple.keyframe_insert("young", frame=1)
+    body.keyframe_insert("hide_render", frame=1)
+    assert messages() == []
+
+
+def test_two_that_follow_each_other_end_the_search(add_body):
+    body, other = add_body(), add_body("Other")
+    body.constraints.new("COPY_LOCATION").target = other
+    other.constraints.new("COPY_LOCATION").target = body
+    assert messages() == []
+
+
+@pytest.mark.parametrize("kind", ["relative", "absolute", "driven"])
+def test_shape_keys_that_move_a_body_without_pins_are_named(add_body, kind):
+    body = add_body()
+    if kind == "driven":
+        rigs.driver(body)
+        body.driver_remove("rotation_euler")
+    else:
+        rigs.shape_keys(body)
+    if kind == "absolute":
+        keys = body.data.shape_keys
+        keys.animation_data_clear()
+        keys.use_relative = False
+        keys.keyframe_insert("eval_time", frame=1)
+    assert only().startswith("Cube: it takes its shape at the start from its shape keys, whose")
+    assert "Press Jiggle, choose a Pin Group, or apply" in only()
+    body.supple.rest_shape = "shape_keys"
+    assert not any("its shape at the start" in line for line in messages())
+
+
+@pytest.mark.parametrize("has_keys", [False, True])
+def test_the_keys_of_a_bake_are_no_such_animation(add_body, play, has_keys):
+    body = add_body()
+    if has_keys:
+        rigs.shape_keys(body)
+    before = messages()
+    assert len(before) == has_keys
+    play(3)
+    actions.bake(bpy.context)
+    assert messages() == before
+    shape_keys.free(body)
+    mesh_cache.detach(body)
+    assert messages() == before
+
+
+def test_what_the_table_of_needs_names_are_settings():
+    for needs, table in ((ignored.BODY_NEEDS, OBJECT), (ignored.SCENE_NEEDS, SCENE)):
+        named = {name for need in needs for name in need.settings}
+        assert named and named <= {row.name for row in table}

@@ -13,7 +13,7 @@ import pytest
 
 from supple.addon import actions, runs
 from supple.addon.capture.scene import capture
-from supple.addon.operators.worker_operator import WorkerOperator
+from supple.addon.operators.base import WorkerOperator
 from supple.addon.reports import intersections
 from supple.addon.worker import session
 from supple.core.errors import SuppleError

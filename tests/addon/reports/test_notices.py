@@ -1,32 +1,35 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is reported of soft bodies before and after a simulation, and the buttons that help."""
+"""What is wrong or unexpected is reported, with the button that helps."""
 
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from types import SimpleNamespace
 
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
-from supple.addon import actions, ids
+from supple.addon import actions, command_line, ids
 from supple.addon.bake import shape_keys
+from supple.addon.capture.captured import CaptureError
+from supple.addon.capture.scene import capture
 from supple.addon.modifiers import find_modifier
-from supple.addon.panels import notices as notices_panel
-from supple.addon.panels.notices import (
+from supple.addon.panels import main as notices_panel
+from supple.addon.panels.main import (
     draw_notices,
     forget_notices,
     latest_notices,
     simulate_text,
 )
 from supple.addon.playback import mesh_cache
-from supple.addon.reports import notices
+from supple.addon.reports import notices, run_reports
 from supple.core.errors import SuppleError
-
-from ..conftest import evaluated_positions
-from ..layout import Layout, around
-from ..shown_notices import only, press, shown_notices
+from supple.tests.addon.conftest import empty_file, evaluated_positions, set_linear, world_positions
+from supple.tests.addon.layout import Layout, around
+from supple.tests.addon.shown_notices import only, press, shown_notices
 
 
 def test_nothing_is_reported_of_a_body_that_plays_as_it_is(add_body, play):
@@ -264,3 +267,239 @@ def test_a_bake_of_the_frames_that_are_played_again_is_not_called_older(scene, a
     scene.frame_end = 4
     play(3)
     assert "newer than its bake" in only(ids.BAKE)
+
+
+def reported() -> str:
+    (text,) = [notice.text for notice in shown_notices() if "so far from" in notice.text]
+    assert text in notices.before_a_run(bpy.context)
+    return text
+
+
+@pytest.mark.parametrize("resolution", [13, 26])
+def test_a_body_is_reported_where_rounding_is_more_than_a_thousandth_of_a_cell(
+    scene: bpy.types.Scene, add_body, resolution: int
+) -> None:
+    body = add_body()
+    body.supple.resolution = resolution
+    longest = max(body.dimensions)
+    allowed = longest / resolution / 1000.0
+    # Between powers of two single precision rounds by 2⁻²³ of the lower one.
+    limit = 2.0 ** int(allowed * 2**23).bit_length()
+    body.location = (0.49 * limit, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    assert notices.far_away(scene, body) == ""
+    body.location = (-1.5 * limit, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    text = reported()
+    assert "Move the scene to the origin of the world." in text and "Set Origin" not in text
+
+
+def test_a_mesh_far_from_its_object_is_reported_with_the_cure(scene, add_body) -> None:
+    body = add_body()
+    body.data.transform(Matrix.Translation((9000.0, 0.0, 0.0)))
+    body.location = (-9000.0, 0.0, 0.0)
+    bpy.context.view_layer.update()
+    text = reported()
+    assert "Origin to Geometry." in text and "Move the scene" not in text
+
+
+@pytest.fixture
+def pinned(scene, add_body):
+    scene.frame_start, scene.frame_end = 11, 20
+    cube = add_body()
+    cube.vertex_groups.new(name="Pins").add([0, 1, 2, 3], 1.0, "REPLACE")
+    cube.supple.pin_group = "Pins"
+    return cube
+
+
+def _key(obj: bpy.types.Object, name: str, *values: tuple[int, object]) -> None:
+    for frame, value in values:
+        setattr(obj, name, value)
+        obj.keyframe_insert(name, frame=frame)
+    set_linear(obj)
+
+
+def test_a_teleport_is_reported_with_its_frame_and_the_cure(pinned):
+    _key(pinned, "location", (11, (0, 0, 0)), (14, (0, 0, 0)), (15, (5, 0, 0)))
+    (line,) = notices.jumping_pins(capture(bpy.context))
+    assert line.startswith("Cube: its pins jump by 5 m from frame 14 to 15. The solver follows")
+    assert "begin another simulation at frame 15." in line
+
+
+def test_a_turn_and_a_wall_are_named(pinned):
+    _key(pinned, "rotation_euler", (14, (0, 0, 0)), (15, (0, 0, 3.14159)))
+    (line,) = notices.jumping_pins(capture(bpy.context))
+    assert line.startswith("Cube: its pins turn by 180° from frame 14 to 15")
+    pinned.animation_data_clear()
+    pinned.rotation_euler = (0, 0, 0)
+    bpy.ops.mesh.primitive_plane_add(size=20, location=(2, 0, 0), rotation=(0, 1.5708, 0))
+    wall = bpy.context.object
+    wall.name, wall.supple.collider = "Wall", True
+    _key(pinned, "location", (14, (0, 0, 0)), (15, (5, 0, 0)))
+    (line,) = notices.jumping_pins(capture(bpy.context))
+    assert "jump by 5 m, through Wall, from frame 14 to 15" in line
+
+
+def test_frames_of_a_teleport_are_not_blamed_on_substeps(pinned, play):
+    _key(pinned, "location", (14, (0, 0, 0)), (15, (5, 0, 0)))
+    job, _ = play(2)
+    for frame in range(10):
+        job.append_record(
+            {"frame": frame, "integrator": "Implicit Euler", "converged": frame not in (4, 8)}
+        )
+    warning = run_reports.read(job, 11).warning
+    assert "1 frame did not reach the tolerance, since pins teleport" in warning
+    assert "1 frame did not reach the tolerance: more substeps help" in warning
+
+
+# What two share
+
+
+def test_a_body_of_two_scenes_is_reported_before_the_run(scene, add_body, play):
+    obj = add_body()
+    other = bpy.data.scenes.new("Other")
+    other.collection.objects.link(obj)
+    (line,) = notices.before_a_run(bpy.context)
+    assert line.startswith("Cube is in the scene Other, too, and plays the same frames there")
+    assert "Make Single User" in line
+    (notice,) = shown_notices()
+    assert (notice.text, notice.is_problem) == (line, False)
+
+
+def test_the_first_three_of_many_scenes_are_named(scene, add_body):
+    obj = add_body()
+    for name in ("Other B", "Other C", "Other D"):
+        bpy.data.scenes.new(name).collection.objects.link(obj)
+    (line,) = notices.before_a_run(bpy.context)
+    assert line.startswith("Cube is in the scenes Other B, Other C, Other D, too, and plays")
+    bpy.data.scenes.new("Other E").collection.objects.link(obj)
+    (line,) = notices.before_a_run(bpy.context)
+    assert line.startswith("Cube is in the scenes Other B, Other C, Other D and 1 more, too,")
+
+
+def test_linked_duplicates_are_reported_before_the_run_and_baked_each_for_itself(add_body, play):
+    first = add_body("First")
+    second = first.copy()
+    second.name, second.location = "Second", (3, 0, 0)
+    bpy.context.collection.objects.link(second)
+    bpy.context.view_layer.update()
+    lines = notices.before_a_run(bpy.context)
+    assert lines == [
+        "First shares its mesh with Second; Bake gives each a mesh of its own until Free."
+    ]
+    assert [notice.text for notice in shown_notices()] == lines
+    play(3, wobble=True)
+    played = [world_positions(obj, 3) for obj in (first, second)]
+    assert "First has a mesh of its own until Free." in actions.bake(bpy.context)
+    assert first.data != second.data
+    for obj, expected in zip((first, second), played, strict=True):
+        np.testing.assert_allclose(world_positions(obj, 3), expected, atol=1e-6)
+
+
+def test_meshes_that_were_shared_are_named_after_their_objects(add_body, play):
+    first = add_body("Ball")
+    first.data.name = "Ball"
+    copies = [first.copy() for _ in range(3)]
+    for number, copy in enumerate(copies, 1):
+        copy.location.x = 3.0 * number
+        bpy.context.collection.objects.link(copy)
+    bpy.context.view_layer.update()
+    assert len(notices.before_a_run(bpy.context)) == 1
+    play(3)
+    actions.bake(bpy.context)
+    assert [obj.data.name for obj in (first, *copies)] == [obj.name for obj in (first, *copies)]
+
+
+@pytest.mark.usefixtures("solver_here")
+def test_what_two_share_is_reported_to_scripts_and_on_the_command_line(scene, add_body, capsys):
+    first = add_body("First")
+    second = first.copy()
+    second.name, second.location = "Second", (3, 0, 0)
+    bpy.context.collection.objects.link(second)
+    messages: list[str] = []
+    actions.simulate(bpy.context, messages.append)
+    assert "First shares its mesh with Second" in messages[0]
+    assert command_line.run(["simulate"]) == 0
+    assert "Warning: First shares its mesh with Second" in capsys.readouterr().out
+
+
+# What is linked from another file
+
+
+def reopened_with_link(tmp_path: Path, collection: bool = False) -> bpy.types.Object:
+    """Saves the scene as a library and links its cube to an empty file."""
+    cube, props = bpy.data.objects["Cube"], bpy.data.collections.new("Props")
+    cube.modifiers.new("Round", "SUBSURF")
+    bpy.context.scene.collection.objects.unlink(cube)
+    bpy.context.scene.collection.children.link(props)
+    props.objects.link(cube)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    empty_file()
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
+        wanted.objects, wanted.collections = ["Cube"], ["Props"] if collection else []
+    scene = bpy.context.scene
+    scene.supple.ground_height = -5.0
+    scene.frame_start, scene.frame_end = 1, 4
+    if collection:
+        scene.collection.children.link(bpy.data.collections["Props"])
+    else:
+        scene.collection.objects.link(bpy.data.objects["Cube"])
+    bpy.context.view_layer.update()
+    return bpy.data.objects["Cube"]
+
+
+def sole_mesh() -> bpy.types.Object:
+    (found,) = (obj for obj in bpy.context.scene.objects if obj.type == "MESH")
+    return found
+
+
+def test_a_linked_body_is_refused_before_the_run_with_the_cure(add_body, tmp_path):
+    add_body()
+    reopened_with_link(tmp_path)
+    with pytest.raises(
+        CaptureError, match=r"Cube is linked from the file library\.blend.*Override"
+    ):
+        capture(bpy.context)
+    assert "Cube is linked from the file library.blend" in only(ids.MAKE_OVERRIDE)
+
+
+@pytest.mark.parametrize("collection", [False, True])
+def test_an_override_keeps_its_settings_and_its_playback(
+    scene, add_body, play, tmp_path, collection
+):
+    add_body().supple.young = 5e4
+    reopened_with_link(tmp_path, collection)
+    assert press(shown_notices()[0]) == {"FINISHED"}
+    cube = sole_mesh()
+    assert cube.override_library is not None
+    cube.supple.young = 7e4
+    play(3)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "shot.blend"))
+    cube = sole_mesh()
+    assert cube.supple.young == pytest.approx(7e4)
+    assert cube.modifiers[0] == find_modifier(cube)
+    assert shown_notices() == []
+    played = evaluated_positions(cube, 3)
+    actions.bake(bpy.context)
+    np.testing.assert_allclose(evaluated_positions(cube, 3), played, atol=1e-6)
+
+
+def test_free_leaves_alone_what_is_baked_in_another_file(add_body, play, tmp_path):
+    add_body()
+    play(3)
+    actions.bake(bpy.context)
+    linked = reopened_with_link(tmp_path)
+    assert not bpy.ops.supple.free.poll()
+    assert actions.free(bpy.context) == "There was nothing to remove."
+    assert shape_keys.has_bake(linked)
+
+
+def test_a_linked_mesh_is_not_made_a_soft_body(add_body, tmp_path):
+    add_body().supple.enabled = False
+    linked = reopened_with_link(tmp_path)
+    linked.select_set(True)
+    assert not bpy.ops.supple.add.poll()
+    local = linked.override_create(remap_local_usages=True)
+    local.select_set(True)
+    assert bpy.ops.supple.add.poll()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The Simulate button gives the state of what is played."""
+"""The Simulate button gives the state of what is played, and frames that are missing."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from supple.addon import actions, ids
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.reports import outdated
-
-from ..layout import drawn
+from supple.tests.addon.layout import drawn
+from supple.tests.addon.shown_notices import only, shown_notices
 
 
 def _button(obj: bpy.types.Object) -> str:
@@ -54,7 +54,7 @@ def test_settings_are_named_by_their_panel_where_the_name_alone_is_not_clear(sce
         "Scene: Contact Distance, Ground Height, Ground Friction and 1 more"
     ]
     obj.supple.young, obj.supple.pin_force, obj.supple.drag = 1e6, 5.0, 2.0
-    assert outdated.changed(obj) == ["Pin Break Force", "Stiffness", "Drag"]
+    assert outdated.changed(obj) == ["Stiffness", "Drag", "Pin Break Force"]
 
 
 @pytest.mark.usefixtures("solver_here")
@@ -74,3 +74,27 @@ def test_frames_that_are_cached_are_said_to_be(scene, add_body):
     bpy.context.window.scene = other
     message = actions.simulate(bpy.context)
     assert message.startswith("Already simulated: showing cached frames.")
+
+
+def test_frames_beyond_those_simulated_are_told_of_and_not_baked(scene, add_body, play):
+    add_body()
+    play(3)
+    scene.frame_end = 5
+    assert only(ids.SIMULATE) == "Frame 5 is not simulated yet."
+    scene.frame_end = 20
+    assert only(ids.SIMULATE) == "Frames 5 to 20 are not simulated yet."
+    assert "Frames 5 to 20 are not simulated yet." in actions.bake(bpy.context)
+    assert shown_notices() == []
+
+
+def test_a_body_that_was_hidden_while_others_were_simulated_is_told(scene, add_body, solver_here):
+    first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
+    actions.simulate(bpy.context)
+    second.hide_set(True)
+    first.supple.young *= 2.0
+    actions.simulate(bpy.context)
+    assert shown_notices() == []
+    second.hide_set(False)
+    assert only(ids.SIMULATE).startswith("Second plays another simulation than First: one was")
+    actions.simulate(bpy.context)
+    assert shown_notices() == []

@@ -94,7 +94,7 @@ def _bake(ui: Ui) -> Steps:
 
 
 def _doctor(ui: Ui) -> Steps:
-    doctor = ui.module("operators.doctor")
+    doctor = ui.module("operators.solver")
     with ui.context():
         bpy.ops.supple.doctor("INVOKE_DEFAULT")
     yield from ui.screenshot("18 doctor at work")

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is reported of a run: its steps, its tetrahedra and its frames."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from ...core.errors import JobError
+from ...core.job import Job
+from ...core.meshing.bending import MAX_BENDING_RATIO
+from ..capture.captured import Capture, CapturedObject
+from .notices import frames_after_jumps
+
+# ``frame 3`` or ``frames 3, 4, 5``.
+_FRAMES = re.compile(r"\bframes? \d+(?:, \d+)*")
+
+
+def on_timeline(message: str, start_frame: int) -> str:
+    """A message of the solver, its frames as the timeline numbers them."""
+
+    def moved(number: re.Match[str]) -> str:
+        return str(start_frame + int(number[0]))
+
+    return _FRAMES.sub(lambda found: re.sub(r"\d+", moved, found[0]), message)
+
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """What panels show of a run.
+
+    Args:
+        frames: which there are, and what they took, such as ``Frames 1 to 48 took 16 s``.
+        events: what came off.
+        steps: those of the latest frame, such as ``Implicit Euler, 1 step a frame, 4 iterations,
+            120 contacts, closest 0.31 mm``.
+        warning: what went wrong, and the cure.
+
+    Each is empty where there is nothing to report.
+    """
+
+    frames: str = ""
+    events: str = ""
+    steps: str = ""
+    warning: str = ""
+
+    def sentences(self) -> list[str]:
+        """Beside the frames. The steps come last, where a status bar cuts off."""
+        return [f"{text}." for text in (self.events, self.warning, self.steps) if text]
+
+
+def read(job: Job, start_frame: int) -> StepReport:
+    """The report on the frames so far. Panels ask at every redraw: an unchanged log is not read.
+
+    Args:
+        job: that is simulated.
+        start_frame: the timeline's number of its frame 0.
+    """
+    try:
+        status = job.log_path.stat()
+    except OSError:  # not begun yet, or the cache is not there any more
+        return StepReport()
+    return _read(job.folder, start_frame, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1)
+def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
+    try:
+        records = Job(folder).records()
+        lost = on_timeline(Job(folder).lost_records(), start_frame)
+    except JobError as error:
+        return StepReport(warning=on_timeline(str(error), start_frame))
+    # Frames of a version that knew one integrator alone do not name it.
+    if not records or "integrator" not in records[-1]:
+        return StepReport(warning=lost)
+    last = records[-1]
+    substeps = last.get("substeps", 1)
+    parts = [last["integrator"], f"{_count(substeps, 'step')} a frame"]
+    if (steps := last.get("steps", 0)) > substeps:
+        parts.append(f"{steps} in the last one")
+    if last.get("iterations"):
+        parts.append(_count(last["iterations"], "iteration"))
+    parts += _contacts(last)
+    if inverted := last.get("inverted_tets"):
+        parts.append(f"{_count(inverted, 'tet')} inside out")
+    parts += _instead(records)
+    warnings = [
+        *_missed(records, folder),
+        *_blocked(records, start_frame),
+        *_too_fast(records, start_frame),
+        *_caught(last),
+        *_crossing(last),
+    ]
+    warnings += [lost] if lost else []
+    return StepReport(
+        _frames(records, start_frame),
+        ". ".join(_let_go(records, start_frame)),
+        ", ".join(parts),
+        ". ".join(warnings),
+    )
+
+
+def _frames(records: list[Record], start_frame: int) -> str:
+    last = records[-1]["frame"]
+    if last == 0:
+        return ""
+    seconds = sum(record.get("seconds", 0.0) for record in records)
+    return f"Frames {start_frame} to {start_frame + last} took {_duration(seconds)}"
+
+
+def _duration(seconds: float) -> str:
+    """Such as ``1.6 s``, ``16 s``, ``4 min 10 s`` or ``2 h 5 min``."""
+    if seconds < 0.1:
+        return "less than 0.1 s"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes_left = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes_left} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _instead(records: list[Record]) -> list[str]:
+    """Of all frames, those that *Automatic* took implicitly, as ``9 of 40 frames implicit because
+    surfaces are close``."""
+    reasons: dict[str, int] = {}
+    for record in records:
+        if why := record.get("because"):
+            reasons[why] = reasons.get(why, 0) + 1
+    # The first record is of the start, which is no frame.
+    frames = _count(len(records) - 1, "frame")
+    return [f"{number} of {frames} implicit because {why}" for why, number in reasons.items()]
+
+
+def _let_go(records: list[Record], start_frame: int) -> list[str]:
+    """What came off, as ``From frame 12 on the pins of Ball let go``: the frame before is the last
+    that it held."""
+    return [
+        f"From frame {start_frame + record['frame'] - 1} on {what} let go"
+        for record in records
+        for what in record.get("let_go", ())
+    ]
+
+
+def _contacts(last: Record) -> list[str]:
+    """Of the latest frame, as ``120 contacts``, ``closest 0.31 mm``."""
+    # Frames of a version that knew no contact do not count any.
+    if not (count := last.get("contacts")):
+        return []
+    closest = last.get("minimum_distance")
+    parts = [_count(count, "contact")]
+    return parts if closest is None else [*parts, f"closest {1000.0 * closest:.3g} mm"]
+
+
+def _missed(records: list[Record], folder: Path) -> list[str]:
+    frames = [record["frame"] for record in records if not record.get("converged", True)]
+    if not frames:
+        return []
+    jumped = frames_after_jumps(folder)
+    torn = sum(frame in jumped for frame in frames)
+    found = []
+    if torn:
+        found.append(
+            f"{_count(torn, 'frame')} did not reach the tolerance, since pins teleport: spread "
+            "their motion over more frames"
+        )
+    if torn < len(frames):
+        missed = _count(len(frames) - torn, "frame")
+        found.append(f"{missed} did not reach the tolerance: more substeps help")
+    return found
+
+
+def _blocked(records: list[Record], start_frame: int) -> list[str]:
+    """What did not follow its animation because something is in the way."""
+    first: dict[str, int] = {}
+    for record in records:
+        for what in record.get("blocked", ()):
+            first.setdefault(what, start_frame + record["frame"])
+    return [f"Held from frame {frame} on: {what}" for what, frame in first.items()]
+
+
+def _too_fast(records: list[Record], start_frame: int) -> list[str]:
+    """What met faster than a frame can tell."""
+    first: dict[str, int] = {}
+    for record in records:
+        for what in record.get("too_fast", ()):
+            first.setdefault(what, start_frame + record["frame"])
+    return [
+        f"{what} move against each other too fast from frame {frame} on and may pass each other: "
+        "more substeps help"
+        for what, frame in first.items()
+    ]
+
+
+def _caught(last: Record) -> list[str]:
+    """Which bodies lie folded over themselves at the end."""
+    return [
+        f"{name} is caught in a folded shape that it does not come out of: begin from a shape that "
+        "is less crumpled, or lower Poisson's ratio until it is out"
+        for name in last.get("caught", ())
+    ]
+
+
+def _crossing(last: Record) -> list[str]:
+    """Which bodies go through themselves."""
+    return [
+        f"{name} crosses itself at the start, and goes through itself: use a finer resolution, the "
+        "tetrahedra as its surface, or a start shape without folds"
+        for name in last.get("crossing", ())
+    ]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def keep(job: Job, captured: Capture) -> None:
+    """Notes on each object how its filling came out, and what touches, in a line each."""
+    objects = {obj.session_uid: obj for obj in bpy.data.objects}
+    for body, report in _of_bodies(job, captured):
+        if (obj := objects.get(body.uid)) is not None:
+            count, quality = report["tets"], report["minimum_quality"]
+            obj.supple.mesh_report = f"{count} tets, quality {quality:.2f}"
+            obj.supple.touching_report = _touching(report.get("touching"))
+            obj.supple.bending_report = _bending(report.get("bending_ratio"), obj)
+            obj.supple.parts_report = _parts(report.get("loose_parts"), report.get("pieces"), obj)
+
+
+def _touching(verdict: object) -> str:
+    """Such as ``The mesh touches.``; nothing in a job that does not report it."""
+    return f"{verdict[0].upper()}{verdict[1:]}." if isinstance(verdict, str) and verdict else ""
+
+
+def _bending(ratio: object, obj: bpy.types.Object) -> str:
+    """By how much thin parts bend too stiffly, and the resolution that helps; nothing where it is
+    too little to be seen, or in a job that does not report it."""
+    if not isinstance(ratio, float) or ratio <= MAX_BENDING_RATIO:
+        return ""
+    finer = math.sqrt((ratio - 1.0) / (MAX_BENDING_RATIO - 1.0))
+    resolution = math.ceil(obj.supple.resolution * finer)
+    return (
+        f"Thin parts of {obj.name} have too few tetrahedra and bend {ratio:.2g} times too stiffly. "
+        f"With Resolution {resolution} they bend at most {MAX_BENDING_RATIO} times too stiffly."
+    )
+
+
+def _parts(parts: object, pieces: object, obj: bpy.types.Object) -> str:
+    """How many loose parts a mesh has, and which hold together; nothing where it has one, or in a
+    job that does not report it."""
+    if not isinstance(parts, int) or not isinstance(pieces, int) or parts <= 1:
+        return ""
+    text = f"{obj.name} has {parts} loose parts"
+    if pieces == 1:
+        return f"{text}. They overlap or lie in each other, and hold together as one piece."
+    if pieces < parts:
+        return f"{text}. Those that overlap hold together: it falls into {pieces} pieces."
+    return f"{text}. None of them overlap, so that nothing holds them together."
+
+
+def summary(job: Job, captured: Capture) -> str:
+    """All that is known of the tetrahedra of a job."""
+    reports = _of_bodies(job, captured)
+    return " ".join(f"{body.name}: {report['summary']}." for body, report in reports)
+
+
+def start_warnings(job: Job, captured: Capture) -> list[str]:
+    """What is wrong with the shapes that bodies start in, in a sentence each."""
+    reports = _of_bodies(job, captured)
+    return [f"{body.name}: {report['start']}." for body, report in reports if report.get("start")]
+
+
+def _of_bodies(job: Job, captured: Capture) -> Iterator[tuple[CapturedObject, dict[str, Any]]]:
+    """In their order: they may have been called otherwise when the job was made."""
+    return zip(captured.objects, job.mesh_reports(), strict=False)
+
+
+def forget(scene: bpy.types.Scene) -> None:
+    for obj in scene.objects:
+        if obj.supple.mesh_report:
+            obj.supple.mesh_report = obj.supple.touching_report = ""
+            obj.supple.bending_report = obj.supple.parts_report = ""

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One row a setting: its property, its place in a panel, what is captured of it and its paint.
+
+A property has the name that files keep, the label and tooltip that artists see, and limits. Blender
+has no unit for pressures, densities and rates: these stand in the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from ..units import exact_float
+
+Shown = Callable[[bpy.types.PropertyGroup], Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Blender's function that makes a property, and its keywords."""
+
+    make: Callable[..., Any]
+    keywords: dict[str, Any]
+
+
+def number(
+    default: float = 0.0,
+    low: float | None = None,
+    high: float | None = None,
+    soft: tuple[float | None, float | None] = (None, None),
+    **more: Any,
+) -> Kind:
+    """A number within ``low`` and ``high``, whose slider goes from ``soft[0]`` to ``soft[1]``."""
+    limits = {"min": low, "max": high, "soft_min": soft[0], "soft_max": soft[1]}
+    there = {name: value for name, value in limits.items() if value is not None}
+    is_whole = isinstance(default, int)
+    return Kind(IntProperty if is_whole else FloatProperty, {"default": default, **there, **more})
+
+
+def factor(default: float, low: float = 0.0) -> Kind:
+    """A number up to 1 as a slider."""
+    return number(default, low, 1.0, subtype="FACTOR")
+
+
+def length(default: float = 0.0, **more: Any) -> Kind:
+    """A number of metres, shown in the unit of the scene."""
+    return number(default, **more, subtype="DISTANCE", unit="LENGTH")
+
+
+def switch(default: bool = False) -> Kind:
+    """A tick."""
+    return Kind(BoolProperty, {"default": default})
+
+
+def menu(items: Iterable[Any], default: str | None = None, **more: Any) -> Kind:
+    """One choice of several, each with its name, label and tooltip."""
+    chosen = {} if default is None else {"default": default}
+    return Kind(EnumProperty, {"items": list(items), **chosen, **more})
+
+
+def text(**more: Any) -> Kind:
+    """A name or a path."""
+    return Kind(StringProperty, more)
+
+
+def group() -> Kind:
+    """The name of a vertex group of the object."""
+    return Kind(StringProperty, {})
+
+
+def vector(**more: Any) -> Kind:
+    """Three numbers."""
+    return Kind(FloatVectorProperty, more)
+
+
+def pointer(kind: type) -> Kind:
+    """Another data block."""
+    return Kind(PointerProperty, {"type": kind})
+
+
+def rows() -> Kind:
+    """A list of settings, whose class the property names."""
+    return Kind(CollectionProperty, {})
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of an object or a scene.
+
+    Args:
+        name: of the property, which files keep.
+        label: for panels; empty for what is hidden.
+        kind: of the property.
+        tip: the tooltip.
+        panel: where it is drawn, in the order of the rows; empty where a panel draws it itself.
+        shown: whether it is drawn with these settings; None for always.
+        is_keyed: whether the solver takes it frame by frame. Others cannot be keyed or driven, and
+            ``reports/ignored`` names the keys that older files have on them.
+        captured: the argument of ``core``'s body that gets the number; empty where capture reads
+            it in another way.
+        changes_frames: whether other frames are simulated with another value.
+        paint: what may be left of it where it is not painted, at least; None if it has no paint.
+        more: other keywords of Blender's property.
+    """
+
+    name: str
+    label: str
+    kind: Kind
+    tip: str = ""
+    panel: str = ""
+    shown: Shown | None = None
+    is_keyed: bool = False
+    captured: str = ""
+    changes_frames: bool = True
+    paint: float | None = None
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def property(self, **changed: Any) -> Any:
+        """The annotation from which Blender makes the property, with some keywords changed."""
+        if not self.label:
+            return self.kind.make(**self.kind.keywords, options={"HIDDEN"} | _flags(self))
+        options = {"ANIMATABLE"} if self.is_keyed else set()
+        keywords = {"options": options | _flags(self), **self.kind.keywords, **self.more, **changed}
+        return self.kind.make(name=self.label, description=self.tip, **keywords)
+
+
+def _flags(row: Setting) -> set[str]:
+    """A path may begin at the .blend file."""
+    is_path = row.kind.keywords.get("subtype") in ("FILE_PATH", "DIR_PATH")
+    return {"PATH_SUPPORTS_BLEND_RELATIVE"} if is_path else set()
+
+
+def properties(table: Iterable[Setting], more: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The annotations of a class, by the names of the settings.
+
+    Args:
+        more: keywords of some properties that need the rest of the add-on, by their names.
+    """
+    return {row.name: row.property(**more.get(row.name, {})) for row in table}
+
+
+def names_in(panel: str, table: Iterable[Setting], props: bpy.types.PropertyGroup) -> list[str]:
+    """The names of the settings that a panel draws now."""
+    shown = (row for row in table if row.panel == panel)
+    return [row.name for row in shown if row.shown is None or row.shown(props)]
+
+
+def captured(table: Iterable[Setting], props: bpy.types.PropertyGroup) -> dict[str, Any]:
+    """Arguments of the core's body that settings give as they are, numbers as typed."""
+    values = ((row.captured, getattr(props, row.name)) for row in table if row.captured)
+    return {name: exact_float(v) if isinstance(v, float) else v for name, v in values}
+
+
+def friction(name: str, panel: str, paint: float | None = None) -> Setting:
+    """Friction of bodies, colliders and the ground alike."""
+    return Setting(
+        name,
+        "Friction",
+        number(0.5, low=0.0, soft=(None, 2.0), precision=2),
+        "0 is ice, 0.5 wood, 1 rubber. Between two surfaces it is the root of the product of "
+        "theirs, so that of 0.2 and 0.8 it is 0.4",
+        panel=panel,
+        paint=paint,
+    )
+
+
+def kinetic_friction(name: str, panel: str) -> Setting:
+    """The share of the friction that is left once something slides."""
+    return Setting(
+        name,
+        "Kinetic Friction",
+        factor(1.0),
+        "Share of the friction that is left once something slides: a crate is harder to set "
+        "going than to keep going. 1 is all of it",
+        panel=panel,
+    )
+
+
+def restitution(name: str, panel: str, surface: str, shown: Shown | None = None) -> Setting:
+    """Restitution of explicit steps: the share of its speed that a vertex keeps."""
+    return Setting(
+        name,
+        "Bounce",
+        factor(0.0),
+        f"Share of the speed kept when a vertex hits the {surface}",
+        panel=panel,
+        shown=shown,
+    )
+
+
+def penalty(name: str, panel: str, what: str, shown: Shown | None = None) -> Setting:
+    """The penalty with which explicit steps push back a vertex that did ``what``."""
+    return Setting(
+        name,
+        "Penalty (1/s)",
+        number(0.0, low=0.0, soft=(None, 1000.0), precision=1, step=100),
+        f"How hard a vertex is pushed out that {what}: the faster it moves, the harder, "
+        "like a mat that gives and throws back. 0 only puts it back",
+        panel=panel,
+        shown=shown,
+    )
+
+
+def guide_table(table: Iterable[Setting]) -> str:
+    """The table of ``docs/settings.md``: a line for each setting that artists see."""
+    lines = ["| Setting | Default | Keyed | Painted | |", "|---|---|---|---|---|"]
+    for row in table:
+        if row.label and row.tip:
+            default = row.kind.keywords.get("default", "")
+            items = {each[0]: each[1] for each in row.kind.keywords.get("items", ())}
+            is_tick = isinstance(default, bool)
+            shown = ("on" if default else "off") if is_tick else items.get(default, default)
+            shown = f"{shown:g}" if isinstance(shown, float) else shown
+            marks = ("yes" if mark else "" for mark in (row.is_keyed, row.paint is not None))
+            lines.append(f"| {row.label} | {shown} | {' | '.join(marks)} | {row.tip}. |")
+    return "\n".join(lines)
