@@ -87,8 +87,9 @@ def changed_of_scene(scene: bpy.types.Scene) -> list[str]:
         return []
     then, now = _read(scene.supple.simulated_as), fingerprint.scene_fingerprint(scene)
     names = _changed_settings(scene, then, now)
-    for what in (*_SCENE_SETTINGS, "number of soft bodies"):
-        names += [what] if then.get(what) != now[what] else []
+    names += [what for what in _SCENE_SETTINGS if then.get(what) != now[what]]
+    count = "number of soft bodies"
+    names += ["soft bodies added or removed"] if then.get(count) != now[count] else []
     for kind, objects in fingerprint.acting_objects(scene).items():
         before = then.get(kind, ())
         names += _new(before, now[kind], [obj.name for obj in objects])

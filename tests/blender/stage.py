@@ -28,6 +28,8 @@ import numpy as np
 
 ADDON = "bl_ext.user_default.supple"
 TICK = 0.001  # seconds between steps; Blender handles all waiting events in between
+# Where buttons are in the sidebar's width; most are in the first column.
+COLUMNS = (0.15, 0.9, 0.4, 0.65)
 Steps = Generator[None, None, None]
 
 
@@ -255,26 +257,32 @@ class Ui:
         panel.bl_options = set()
         bpy.utils.register_class(panel)
 
-    def buttons(self, wanted: str = "") -> Generator[None, None, list[Button]]:
+    def buttons(
+        self, wanted: str = "", is_quick: bool = False
+    ) -> Generator[None, None, list[Button]]:
         """The operator buttons of the sidebar as it is now scrolled.
 
         `found = yield from ui.buttons()`. The mouse passes over the region, and Blender itself
         says which Python command the button under it stands for. It stops after the button of
-        the operator `wanted`.
+        the operator `wanted`. `is_quick` leaves out rows that begin with something else.
         """
         region = self.region("UI")
         scale = bpy.context.preferences.system.ui_scale
         width = region.width - 30 * scale  # without the strip of tabs on the right
+        rows = list(range(region.y + region.height - 6, region.y, -int(16 * scale)))
         found: list[Button] = []
-        for part in (0.15, 0.9, 0.4, 0.65):  # most buttons are in the first column
-            x = int(region.x + part * width)
-            for y in range(region.y + region.height - 6, region.y, -int(16 * scale)):
+        for part in COLUMNS:
+            x, hits = int(region.x + part * width), []
+            for y in rows:
                 command = yield from self._command_at(x, y)
+                hits += [y] if command else []
                 if command and command not in [button.command for button in found]:
                     found.append(Button(x, y, command))
                     self._seen[found[-1].operator] = found[-1]
                     if found[-1].operator == wanted:
                         return found
+            if is_quick and part == COLUMNS[0]:
+                rows = hits
         return found
 
     def find_button(self, operator: str) -> Generator[None, None, Button]:
@@ -287,19 +295,21 @@ class Ui:
         known = self._seen.get(operator)
         if known and (yield from self._command_at(known.x, known.y)) == known.command:
             return known
-        while self._scrolls("up"):
-            yield
         seen: set[str] = set()
-        while True:
-            found = yield from self.buttons(operator)
-            seen.update(button.operator for button in found)
-            if operator in seen:
-                return found[-1]
-            if not self._scrolls("down"):
-                raise ScenarioError(
-                    f"No button for {operator} in the sidebar, only: {seen}. (Is a popup open?)"
-                )
-            yield from self.redraw()
+        for is_quick in (True, False):
+            while self._scrolls("up"):
+                yield
+            is_further = True
+            while is_further:
+                yield from self.redraw()
+                found = yield from self.buttons(operator, is_quick)
+                seen.update(button.operator for button in found)
+                if operator in seen:
+                    return found[-1]
+                is_further = self._scrolls("down")
+        raise ScenarioError(
+            f"No button for {operator} in the sidebar, only: {seen}. (Is a popup open?)"
+        )
 
     def click_button(self, operator: str) -> Steps:
         """Find and click the sidebar's button for an operator.

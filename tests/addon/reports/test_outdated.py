@@ -57,6 +57,13 @@ def test_settings_are_named_by_their_panel_where_the_name_alone_is_not_clear(sce
     assert outdated.changed(obj) == ["Stiffness", "Drag", "Pin Break Force"]
 
 
+def test_a_soft_body_more_is_named_as_added(scene, add_body, play):
+    obj = add_body()
+    play(3)
+    add_body("Second", location=(3, 0, 0))
+    assert outdated.changed_since(bpy.context, [obj]) == ["Scene: soft bodies added or removed"]
+
+
 @pytest.mark.usefixtures("solver_here")
 def test_frames_that_are_cached_are_said_to_be(scene, add_body):
     obj = add_body()

@@ -29,9 +29,9 @@ def scenario(ui: Ui) -> Steps:
         yield from ui.click_button("supple.simulate")
         yield from ui.wait(0.2)
         yield from ui.wait_for(lambda: not _running(), f"the end of {item.name}", 60)
-        yield from ui.screenshot(item.identifier)
         message = next(line for line in reversed(ui.reports()) if "Simulated frames 1 to 6" in line)
         assert item.identifier == "automatic" or f" {item.name}, " in message, message
+    yield from ui.screenshot("last")
 
 
 def _look_at_the_menu(ui: Ui) -> Steps:
