@@ -206,6 +206,10 @@ class Elasticity(PrescribedPotential):
         self._hessian.blocks(positions, self.tets.blocks, projected)
         return self.tets.blocks
 
+    def least_volume_ratio(self, positions: Tensor) -> float:
+        """The least J = det F of the tets."""
+        return float(self.tets.volume_ratios(positions).min())
+
     def inverted(self, positions: Tensor) -> int:
         """How many tets have no volume left although their model is undefined there."""
         if self.material.valid_j_range()[0] != 0.0:

@@ -70,6 +70,7 @@ class PosedElasticity(Elasticity):
     changes_slowly = True
     _posed_kernel: PosedTetsKernel | None = None
     _held: _HeldTets | None = None
+    _pulling: Material
     _written = _Written()
 
     def __init__(
@@ -103,6 +104,11 @@ class PosedElasticity(Elasticity):
 
     def scale(self, parameters: Tensor) -> Tensor:
         return self.tets.template.new_ones(())
+
+    def least_volume_ratio(self, positions: Tensor) -> float:
+        """The least J = det F of the tets that no pose squeezes; infinite where there are none."""
+        ratios = self.tets.volume_ratios(positions)
+        return float(ratios.index_fill(0, self._squeezed, math.inf).min())
 
     @property
     def stiffest(self) -> Tensor:

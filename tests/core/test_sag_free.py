@@ -22,7 +22,14 @@ from supple.core import (
     TetMesh,
 )
 from supple.core.geometry.tet_mesh import signed_volumes
-from supple.core.integrators import BDF2, XPBD, ImplicitEuler, RungeKutta4, SymplecticEuler
+from supple.core.integrators import (
+    BDF2,
+    XPBD,
+    Automatic,
+    ImplicitEuler,
+    RungeKutta4,
+    SymplecticEuler,
+)
 from supple.core.integrators.stability import spectrum
 from supple.core.materials import Linear, StableNeoHookean
 from supple.verification.meshes import block
@@ -192,6 +199,18 @@ def test_where_a_pose_turns_tets_inside_out_it_rests_close_to_it() -> None:
     *_, moving = sim.run(14)
     assert np.abs(seen(sim, moving) - path[-1]).max() > 0.03 * LENGTH
     np.testing.assert_allclose(seen(sim, sim.settle()), path[-1], rtol=0.0, atol=1e-2 * LENGTH)
+
+
+def test_automatic_keeps_quick_steps_where_the_pose_alone_presses_tets_flat() -> None:
+    path = np.stack([folded(angle) for angle in np.linspace(0.0, 2.6, 13)])
+    sim = simulator(tail(path), Automatic())
+    frames = list(sim.run(14))
+    assert {frame.report.integrator for frame in frames} == {SymplecticEuler.label}
+    (elasticity,) = sim.system.elasticities
+    ratios = elasticity.tets.volume_ratios(sim.state.positions)
+    least = elasticity.least_volume_ratio(sim.state.positions)
+    # Those that are not squeezed count.
+    assert float(ratios.min()) < 0.0 < 0.05 < least <= float(ratios.max())
 
 
 @pytest.mark.parametrize(("sag_free", "names"), [(True, ()), (False, ("Soft body",))])
