@@ -8,6 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from supple.core import SceneError
 from supple.core.preparation.pinned_sag import PinnedSag, pinned_sag
@@ -77,6 +78,37 @@ def test_a_bar_that_stands_on_its_pins_has_twice_the_stiffness_of_greenhills_col
     greenhill = 12.0 * DENSITY * G * LENGTH**3 / (7.837 * SIDE**2)
     assert sag.standing_young == pytest.approx(2.0 * greenhill, rel=0.15)
     assert sag.young() == sag.standing_young
+
+
+def mushroom(stem: float, height: float, head: float, thickness: float) -> tuple[Points, list]:
+    """A square stem from the origin up, and a square head on it."""
+    rings = [(stem, 0.0), (stem, height), (head, height), (head, height + thickness)]
+    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    points = np.concatenate([np.column_stack([w * corners, np.full(4, z)]) for w, z in rings])
+    sides = [[4 * k + i, 4 * k + (i + 1) % 4] for k in range(3) for i in range(4)]
+    triangles = [[a, b, b + 4] for a, b in sides] + [[a, b + 4, a + 4] for a, b in sides]
+    return points, [*triangles, [0, 2, 1], [0, 3, 2], [12, 13, 14], [12, 14, 15]]
+
+
+@pytest.mark.parametrize(
+    ("stem", "head"), [(0.3, (1.2, 0.5)), (0.2, (0.8, 0.3)), (0.3, (0.9, 0.3))]
+)
+def test_a_column_with_a_heavy_head_stands_with_about_twice_the_stiffness_to_buckle(
+    stem: float, head: tuple[float, float]
+) -> None:
+    """The head is rigid: P = k² E I where k e tan(k H) = 1, with e from the tip to its centre."""
+    height, (width, thickness) = 1.5, head
+    points, triangles = mushroom(stem, height, width, thickness)
+    steps = (-0.5 * stem, 0.0, 0.5 * stem)
+    pins = [[x, y, 0.0] for x in steps for y in steps]
+    sag = pinned_sag(points, triangles, pins, DENSITY)
+    above = 0.5 * thickness
+    k = brentq(lambda k: k * above * np.tan(k * height) - 1.0, 1e-6, 0.4999 * np.pi / height)
+    moment, load = stem**4 / 12.0, DENSITY * G * width**2 * thickness
+    critical = load / (k * k * moment)
+    assert 1.5 * critical < sag.young() < 2.7 * critical
+    # What gravity presses along its axis shortens little, however soft it may be.
+    assert sag.sag(sag.young()) < 0.01
 
 
 def test_a_wide_plate_bends_as_its_strips_do() -> None:
