@@ -506,3 +506,24 @@ def test_frames_that_are_played_are_not_compared_anew(scene, add_body, play, mon
     for frame in (2, 3):
         scene.frame_set(frame)
         assert shown_notices() == []
+
+
+def test_what_a_driver_reads_and_a_constraint_clings_to_counts(add_body, play):
+    bpy.ops.object.empty_add()
+    hand = bpy.context.object
+    hand.name = "Hand"
+    plate, body = add_body("Plate", location=(0, 0, -3)), add_body()
+    plate.supple.enabled = False
+    driven = body.driver_add("rotation_euler", 0).driver
+    driven.variables.new().targets[0].id = hand
+    driven.variables[0].type = "TRANSFORMS"
+    body.constraints.new("SHRINKWRAP").target = plate
+    play(3)
+    assert shown_notices() == []
+    hand.location.x += 0.5
+    assert "Cube was changed since it was simulated: its Hand;" in only(ids.SIMULATE)
+    hand.location.x -= 0.5
+    assert shown_notices() == []
+    plate.data.vertices[0].co.z += 0.2
+    plate.data.update()
+    assert "Cube was changed since it was simulated: its Plate;" in only(ids.SIMULATE)
