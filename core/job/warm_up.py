@@ -194,8 +194,9 @@ def _start_compilers() -> None:
         compilers.start(torch.get_num_threads())
 
 
+@cache
 def _fingerprint() -> str:
-    """Changes with every file that numba would compile anew for."""
+    """Changes with every file that numba would compile anew for; those of a process stay."""
     root = Path(__file__).resolve().parents[1]
     files = sorted(root.rglob("*.py"))
     stats = [(str(path.relative_to(root)), path.stat()) for path in files]

@@ -193,3 +193,18 @@ def test_a_job_given_to_a_worker_that_compiles_is_told_how_far_it_is(waiting, tm
 def _box() -> SoftBody:
     corners = box_corners((0.0, 0.0, 0.5))
     return SoftBody(SurfaceMesh(corners, BOX_TRIANGLES, edge_length=0.34), name="Box")
+
+
+def test_sources_are_searched_once_however_often_the_window_asks(tmp_path, monkeypatch) -> None:
+    """A waiting worker is asked twice a second, and a search takes a tenth of one."""
+    (tmp_path / "prepared").write_text("of another version")
+    warm_up._fingerprint.cache_clear()
+    searches, search = [], Path.rglob
+
+    def counted(self: Path, pattern: str):
+        searches.append(pattern)
+        return search(self, pattern)
+
+    monkeypatch.setattr(Path, "rglob", counted)
+    assert not any(warm_up.is_prepared(tmp_path) for _ in range(5))
+    assert searches == ["*.py"]
