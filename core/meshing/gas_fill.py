@@ -18,6 +18,8 @@ FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
 _INSIDE, _SAMPLES = 0.5, 8
+# Each time some tets are full, and none is afterwards, as a rule, after a few.
+_MAX_SCALINGS = 30
 
 
 def with_gas(mesh: TetMesh, vertices: FloatArray, triangles: IndexArray) -> TetMesh:
@@ -36,11 +38,29 @@ def with_gas(mesh: TetMesh, vertices: FloatArray, triangles: IndexArray) -> TetM
         return mesh
     volume = abs(signed_volume(vertices, hollow))
     mesh.gas = _fractions(mesh, vertices, triangles, hollow)
-    in_tets = float(mesh.gas @ mesh.rest_volumes)
-    missing = volume - (gas_volume(mesh) - in_tets)
-    if in_tets > 0.0:
-        mesh.gas = np.clip(mesh.gas * (missing / in_tets), 0.0, 1.0)
+    missing = volume - (gas_volume(mesh) - float(mesh.gas @ mesh.rest_volumes))
+    mesh.gas = _scaled(mesh.gas, mesh.rest_volumes, missing)
     return mesh
+
+
+def _scaled(fractions: FloatArray, volumes: FloatArray, total: float) -> FloatArray:
+    """(M,) fractions of (M,) volumes that add up to a total, in proportion to some fractions.
+
+    None exceeds one: the others take what is left then. Where all are one, the total is less.
+    """
+    result = np.zeros_like(fractions)
+    left = fractions > 0.0
+    for _ in range(_MAX_SCALINGS):
+        amount = float(fractions[left] @ volumes[left])
+        rest = total - float(volumes[result == 1.0].sum())
+        if amount <= 0.0:
+            break
+        result[left] = np.clip(fractions[left] * (rest / amount), 0.0, 1.0)
+        is_full = left & (result == 1.0)
+        if not is_full.any():
+            break
+        left &= ~is_full
+    return result
 
 
 def _fractions(
