@@ -165,7 +165,8 @@ def limited(feature: int, vertices: tuple[int, ...], points: np.ndarray, dhat: f
 def test_a_vertex_and_an_edge_push_from_the_least_of_all_their_pairs(turned: bool) -> None:
     for tip in range(16):
         for a, b in EDGES:
-            if a < 16:
+            # Of the same sheet those that have a corner beside the vertex, as well.
+            if tip in (a, b) or not pairs_of_edge(tip, a, b):
                 continue
             points = REST.copy()
             points[tip] = REST[a]
@@ -177,7 +178,7 @@ def test_a_vertex_and_an_edge_push_from_the_least_of_all_their_pairs(turned: boo
 
 
 def test_two_vertices_push_from_the_least_of_all_their_pairs() -> None:
-    for a, b in ((0, 17), (5, 21), (10, 30), (15, 16), (26, 6)):
+    for a, b in ((0, 17), (5, 21), (10, 30), (15, 16), (26, 6), (5, 6), (0, 5)):
         points = REST.copy()
         points[a] = REST[b]
         dhat, is_near = limited(POINTS, (a, b, a, a), points, 1.0)
@@ -211,3 +212,17 @@ def test_whole_pairs_and_vertices_are_near_by_their_own_distance() -> None:
         points = REST.copy()
         points[17] = points[0] + [0.6 * ratio * at_least, 0.0, 0.8 * ratio * at_least]
         assert limited(POINTS, (0, 17, 0, 0), points, 1.0)[1] == is_near
+
+
+@pytest.mark.parametrize(
+    ("objects", "is_limited"), [((0, 1), False), ((1, 0), False), ((1, 1), True)]
+)
+def test_collisions_of_what_is_not_joined_keep_their_distance(objects, is_limited) -> None:
+    joined = np.array([[False, False], [False, True]])
+    rows, pairs = np.array([[0, 17, 0, 0]], dtype=np.int32), np.array([objects], dtype=np.int32)
+    dhats, is_near = np.array([1.0]), np.zeros(1, dtype=bool)
+    features, points = np.array([POINTS], dtype=np.int64), REST.copy()
+    points[0] = REST[17]
+    limit_activation(rows, features, pairs, joined, MESH, REST, points, dhats, is_near)
+    assert (dhats[0] < 1.0) == is_limited
+    assert is_near[0]
