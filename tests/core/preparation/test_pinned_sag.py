@@ -111,6 +111,18 @@ def test_a_column_with_a_heavy_head_stands_with_about_twice_the_stiffness_to_buc
     assert sag.sag(sag.young()) < 0.01
 
 
+def test_a_body_is_taken_for_jelly_where_nothing_says_how_compressible_it_is() -> None:
+    """A wide short block that hangs: the less compressible, the less it gives way."""
+    corners = box_corners(size=(1.0, 1.0, 0.2))
+    pins = corners[corners[:, 2] == corners[:, 2].max()]
+    default, jelly, cork = (
+        pinned_sag(corners, BOX_TRIANGLES, pins, DENSITY, **options).compliance
+        for options in ({}, {"poisson": 0.45}, {"poisson": 0.2})
+    )
+    assert default == jelly
+    assert jelly < 0.9 * cork
+
+
 def test_a_wide_plate_bends_as_its_strips_do() -> None:
     sag = sag_of((2.0, 2.0, 0.1), at_start)
     assert sag.compliance == pytest.approx(12.0 * DENSITY * G * 8.0 / (8.0 * 0.01), rel=0.3)
