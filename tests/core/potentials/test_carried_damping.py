@@ -21,7 +21,7 @@ from supple.core.integrators import (
 )
 from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials.carried_damping import rigid_motion
+from supple.core.potentials.carried_damping import CarriedDamping, rigid_motion
 from supple.verification.meshes import block
 
 #: A bar of 1 m.
@@ -219,3 +219,34 @@ def test_points_on_a_line_are_not_turned_about_it() -> None:
     end = start[:, [1, 2, 0]]
     motion = rigid_motion(start, end, torch.zeros(3, dtype=torch.long))
     np.testing.assert_allclose(motion.rotation[0], [-math.pi / 2.0, 0.0, 0.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("is_line", [False, True], ids=["solid", "line"])
+def test_loops_and_passes_over_arrays_are_one_force(is_line: bool) -> None:
+    noise = np.random.default_rng(4).standard_normal
+    chosen = FOOT[:2] if is_line else ALL
+    goals = [body(part, chosen, "goals") for part in moving_otherwise(noise, chosen)]
+    free = SoftBody(MESH, STIFF, damping=DAMPING)
+    bodies = [goals[0], free, goals[1]]
+    system = Simulator(Scene(bodies), SymplecticEuler(), frame_time=FRAME_TIME, substeps=10).system
+    (damping,) = [part for part in system.forces if isinstance(part, CarriedDamping)]
+    positions = system.rest_positions() + 0.1 * torch.as_tensor(noise((3, system.vertex_count)))
+    for frame, fraction in ((0, 0.0), (0, 0.3), (1, 0.75), (2, 1.0)):
+        results = []
+        for has_loops in (True, False):
+            damping._has_loops = has_loops
+            damping.act(damping.at(frame, fraction))
+            results.append((damping.parameters.clone(), torch.zeros_like(positions)))
+            damping.add_rate_forces(positions, torch.zeros_like(positions), results[-1][1])
+        for found, expected in zip(*results, strict=True):
+            size = float(expected.abs().max())
+            torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-10 * size)
+            assert size > 0.0
+
+
+def moving_otherwise(noise, chosen) -> list[np.ndarray]:
+    """(T, P, 3) paths of two bodies that no rigid motion follows."""
+    return [
+        turned(VERTICES[chosen], rate * np.arange(4)) + 0.05 * noise((4, len(chosen), 3))
+        for rate in (0.4, -0.7)
+    ]

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import TetMesh
+from supple.core import Goals, Scene, Simulator, SoftBody, TetMesh
 from supple.core.assembly.tensor_channel import TensorChannel
+from supple.core.integrators import SymplecticEuler
 from supple.core.materials import CorotatedLinear, NeoHookean, StableNeoHookean
 from supple.core.potentials import Elasticity
 from supple.core.potentials.posed_elasticity import MIN_REST_STRETCH, PosedElasticity
@@ -157,3 +158,17 @@ def test_where_poissons_ratio_is_limited_forces_stay_the_slope_of_the_energy(mat
         assert energy.tets.rest_changes > 0  # written: as implicit steps have them
     force = energy.gradient(placed(pose))
     assert float(force.abs().max()) < 1e-10 * float(energy.gradient(positions).abs().max())
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.1])
+def test_viscosity_reads_the_rest_shapes_of_the_pose_without_asking(damping: float) -> None:
+    path = np.stack([MESH.vertices, 2.0 * MESH.vertices])
+    goals = Goals(np.arange(COUNT), path, 1.0, 3.0, sag_free=True)
+    body = SoftBody(MESH, MATERIALS[0], goals=goals, stiffness_damping=damping)
+    system = Simulator(Scene([body]), SymplecticEuler(), device="cpu").system
+    (elasticity,) = system.elasticities
+    assert isinstance(elasticity, PosedElasticity)
+    elasticity.act(elasticity.at(1, 0.0))
+    volumes = float(elasticity._tets.volumes.sum())
+    assert volumes == pytest.approx((8.0 if damping else 1.0) * MESH.rest_volumes.sum())
+    assert float(elasticity.tets.volumes.sum()) == pytest.approx(8.0 * MESH.rest_volumes.sum())
