@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,25 @@ def test_a_block_that_slides_along_another_or_leaves_it_is_free(way) -> None:
 def test_blocks_that_move_together_are_free() -> None:
     surface, points = two_blocks(1e-9)
     MoveCheck()(surface, points, points + np.array([100.0, 20.0, -70.0]))
+
+
+def test_all_pairs_whose_swept_boxes_overlap_are_followed() -> None:
+    surface, points = two_blocks(0.02)
+    points = points + np.array([-0.4, 0.3, 0.7])
+    after = moved(points, (0.03, 0.01, -0.015))
+    corners = [(vertex,) for vertex in range(len(points))]
+    edges, faces = (list(map(tuple, part)) for part in (surface.edges, surface.triangles))
+
+    def overlap(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+        first, second = (np.concatenate([points[list(k)], after[list(k)]]) for k in (one, other))
+        lower, upper = (np.stack([f(first, 0), f(second, 0)]) for f in (np.min, np.max))
+        return bool((lower.max(axis=0) <= upper.min(axis=0)).all()) and not set(one) & set(other)
+
+    expected = sum(overlap(corner, face) for corner in corners for face in faces)
+    expected += sum(overlap(*pair) for pair in itertools.combinations(edges, 2))
+    check = MoveCheck()
+    check(surface, points, after)
+    assert check.pairs == expected > 50
 
 
 @pytest.mark.parametrize("kind", [SymplecticEuler, ImplicitEuler])
