@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core.geometry.closest_point import closest_points
+from supple.core.geometry.triangles import closest_points
 from supple.core.geometry.winding_number import winding_number
 
 Positions = NDArray[np.float64]

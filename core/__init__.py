@@ -16,28 +16,25 @@ if TYPE_CHECKING:
     from .geometry.embedding import Embedding, embed
     from .geometry.tet_mesh import TetMesh
     from .meshing import tetrahedralize
-    from .preparation.self_weight import default_young
-    from .scene.absorber import Absorber
+    from .preparation.sag import default_young
     from .scene.channel import Channel
     from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
-    from .scene.fluid import Fluid
-    from .scene.force_fields import Falloff, ForceField, Wind
+    from .scene.force_fields import Absorber, Falloff, ForceField, VelocityGrid, Wind
+    from .scene.forces import Fluid
     from .scene.goals import Goals
     from .scene.ground import Ground, Sphere
     from .scene.paint import Paint, SurfacePaint
     from .scene.plasticity import Plasticity
-    from .scene.release import Release
     from .scene.rest_shape import RestShape
     from .scene.scene import Scene
     from .scene.skin import Skin, SurfaceMesh
     from .scene.soft_body import SoftBody
     from .scene.start import PosedStart, RunStart
-    from .scene.stitches import Stitches
-    from .scene.velocity_grid import VelocityGrid
+    from .scene.stitches import Release, Stitches
     from .simulator import Frame, Simulator
 
 _HOMES = {
-    "Absorber": "scene.absorber",
+    "Absorber": "scene.force_fields",
     "Attachment": "scene.contact_settings",
     "Channel": "scene.channel",
     "Collider": "scene.contact_settings",
@@ -46,7 +43,7 @@ _HOMES = {
     "Embedding": "geometry.embedding",
     "Falloff": "scene.force_fields",
     "ForceField": "scene.force_fields",
-    "Fluid": "scene.fluid",
+    "Fluid": "scene.forces",
     "Frame": "simulator",
     "Goals": "scene.goals",
     "Ground": "scene.ground",
@@ -57,7 +54,7 @@ _HOMES = {
     "PairFriction": "scene.contact_settings",
     "Plasticity": "scene.plasticity",
     "RestShape": "scene.rest_shape",
-    "Release": "scene.release",
+    "Release": "scene.stitches",
     "PosedStart": "scene.start",
     "RunStart": "scene.start",
     "Scene": "scene.scene",
@@ -70,9 +67,9 @@ _HOMES = {
     "SuppleError": "errors",
     "SurfaceMesh": "scene.skin",
     "TetMesh": "geometry.tet_mesh",
-    "VelocityGrid": "scene.velocity_grid",
+    "VelocityGrid": "scene.force_fields",
     "Wind": "scene.force_fields",
-    "default_young": "preparation.self_weight",
+    "default_young": "preparation.sag",
     "embed": "geometry.embedding",
     "tetrahedralize": "meshing",
 }

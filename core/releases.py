@@ -21,14 +21,13 @@ from .potentials.contact.apart import Pair, pairs_apart
 from .potentials.goals import GoalSprings
 from .potentials.stitch_threads import StitchThreads
 from .preparation.attached_vertices import bearing_count, held_vertices
-from .scene.attached_pairs import attached_pair
+from .scene.contact_distances import attached_pair
 from .scene.contact_settings import Attachment
 from .scene.forces import Force
-from .scene.release import Release
 from .scene.scene import Scene
 from .scene.soft_body import SoftBody
 from .scene.start_shape import start_positions
-from .scene.stitches import Stitches
+from .scene.stitches import Release, Stitches
 from .state import State
 from .system import System
 

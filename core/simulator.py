@@ -22,7 +22,7 @@ from .integrators import XPBD, ImplicitEuler, Integrator, TimeStepper
 from .integrators.implicit_stepper import ImplicitStepper
 from .integrators.unfolding import Unfolding
 from .minimizers.equilibrium import EXACT, StaticAccuracy, solve_static
-from .potentials.tet_flow import ROWS
+from .potentials.plastic_flow import ROWS
 from .preparation.prepared import prepare
 from .releases import Releases
 from .results.fields import fields_of

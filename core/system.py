@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from .cached_at import CachedAt
+from .assembly.tensor_channel import CachedAt
 from .geometry.tet_mesh import signed_volumes
 from .obstacles import Obstacles
 from .potentials import Potential, PrescribedPotential, Pressure, TargetVolume, registry

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The energies of the tets of a scene, one of each kind for all bodies of a model."""
+"""The energies of tets: one elasticity for each material model, with merged parameters."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,49 @@ from torch import Tensor
 
 from .assembly.tensor_channel import TensorChannel
 from .geometry.tet_mesh import TetMesh
-from .materials import Linear
-from .merged_material import fill, merged_material
+from .materials import Linear, Material
+from .materials.material import PARAMETERS
 from .potentials import Elasticity, LinearElasticity, Viscosity
 from .potentials.posed_elasticity import PosedElasticity
 from .scene.channel import Channel
 from .scene.rest_shape import RestShape
 from .scene.soft_body import SoftBody
+
+
+def merged_material(
+    parts: list[tuple[Material, TetMesh]], tensor: Callable[[NDArray[np.float64]], Tensor]
+) -> Material:
+    """Of one model; its parameters are tensors, a number a tet, where they differ.
+
+    Args:
+        parts: of each body its material and its tetrahedra.
+        tensor: makes one of an array.
+    """
+    materials = [_filled(material, mesh) for material, mesh in parts]
+    merged: dict[str, float | Tensor] = {}
+    for name in PARAMETERS:
+        values = [np.asarray(getattr(material, name), dtype=float) for material in materials]
+        if all(value.ndim == 0 and value == values[0] for value in values):
+            merged[name] = float(values[0])
+        else:
+            each = [
+                np.broadcast_to(value, len(mesh.tets))
+                for value, (_, mesh) in zip(values, parts, strict=True)
+            ]
+            merged[name] = tensor(np.concatenate(each))
+    return replace(materials[0], **merged)
+
+
+def fill(mesh: TetMesh) -> NDArray[np.float64]:
+    """(M,) fraction of each tet that is material."""
+    return np.ones(len(mesh.tets)) if mesh.fill is None else mesh.fill
+
+
+def _filled(material: Material, mesh: TetMesh) -> Material:
+    """The material, as much softer in each tet as that is empty."""
+    if mesh.fill is None:
+        return material
+    return replace(material, young=np.asarray(material.young) * mesh.fill)
 
 
 class TetEnergies:

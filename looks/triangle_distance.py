@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from supple.core.geometry.point_grid import PointGrid
-from supple.core.geometry.triangle_distance import point_triangle_distance
+from supple.core.geometry.triangles import point_triangle_distance
+from supple.core.geometry.winding_number import PointGrid
 
 FloatArray = NDArray[np.floating[Any]]
 IntArray = NDArray[np.integer[Any]]

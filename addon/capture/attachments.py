@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ...core.errors import SceneError
 from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment
-from ...core.scene.release import Release
-from ...core.scene.stitches import Stitches
+from ...core.scene.stitches import Release, Stitches
 from ..settings.object import STITCH
 from ..units import exact_float
 from .captured import CaptureError

@@ -21,11 +21,11 @@ from ...core.materials import MODELS, Material, StVenantKirchhoff
 from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
 from ...core.scene.plasticity import Plasticity
-from ...core.scene.release import Release
 from ...core.scene.rest_shape import RestShape, TetRestShape
 from ...core.scene.skin import Skin, SurfaceMesh
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.start import PosedStart, RunStart
+from ...core.scene.stitches import Release
 from .. import driving, start_runs
 from ..driving import keeps_vertices
 from ..settings import captured

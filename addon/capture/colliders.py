@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import SceneError
-from ...core.geometry.unreferenced import compact_indices
+from ...core.geometry.triangles import compact_indices
 from ...core.scene.contact_settings import Collider
 from ...core.scene.ground import Sphere
 from ..animated import is_animated

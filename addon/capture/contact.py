@@ -9,7 +9,7 @@ from dataclasses import replace
 import bpy
 
 from ...core.errors import SceneError
-from ...core.geometry.unreferenced import without_unreferenced
+from ...core.geometry.triangles import without_unreferenced
 from ...core.scene.contact_settings import Contact, ContactSurface
 from ...core.scene.soft_body import SoftBody
 from ..units import exact_float

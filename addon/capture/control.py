@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ...core.scene.channel import Channel
-from ...core.scene.tet_control import ControlKind, TetControl
+from ...core.scene.rest_shape import ControlKind, TetControl
 from .. import driving
 from ..animated import own_curves
 from ..bake import shape_keys

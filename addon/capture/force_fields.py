@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...core.errors import SceneError
-from ...core.scene.absorber import Absorber
 from ...core.scene.channel import Channel
 from ...core.scene.force_fields import (
     FALLOFF_NUMBERS,
     OWN_NUMBERS,
+    Absorber,
     Falloff,
     FieldKind,
     FieldShape,
     ForceField,
+    VelocityGrid,
 )
-from ...core.scene.velocity_grid import VelocityGrid
 from ..animated import animated_paths
 from ..paths import absolute
 from ..units import exact_float

@@ -12,10 +12,9 @@ import bpy
 from ...core.errors import SceneError
 from ...core.job import Settings
 from ...core.preparation.overlap import check_surfaces
-from ...core.scene.absorber import Absorber
 from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment, Collider
-from ...core.scene.force_fields import ForceField
+from ...core.scene.force_fields import Absorber, ForceField
 from ...core.scene.forces import Force
 from ...core.scene.ground import Sphere
 from ...core.scene.paint import Paint

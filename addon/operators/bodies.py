@@ -7,8 +7,7 @@ import bpy
 from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ...core.errors import SuppleError
-from ...core.materials.preset_table import length, stiffness
-from ...core.materials.presets import GROUPS, HAND_SIZE, PRESETS, Preset
+from ...core.materials.presets import GROUPS, HAND_SIZE, PRESETS, Preset, length, stiffness
 from .. import actions, ids
 from ..capture.objects import is_soft_body
 from ..named import named

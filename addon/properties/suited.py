@@ -12,9 +12,15 @@ from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
 from ...core.meshing.surface import check_surface, default_edge_length, signed_volume
-from ...core.preparation.pinned_sag import PinnedSag, pinned_sag
-from ...core.preparation.ripples import default_viscosity
-from ...core.preparation.self_weight import EARTH, Load, default_young, estimated_sag
+from ...core.preparation.sag import (
+    EARTH,
+    Load,
+    PinnedSag,
+    default_viscosity,
+    default_young,
+    estimated_sag,
+    pinned_sag,
+)
 from ..bake import shape_keys
 from ..capture.body import Shape
 from ..capture.motion import preserved_frame, transform

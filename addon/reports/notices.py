@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.errors import JobError
 from ...core.job import Job
-from ...core.preparation.pin_jumps import PinJump, pin_jumps
+from ...core.preparation.pins import PinJump, pin_jumps
 from .. import driving, ids
 from ..bake import own_mesh, shape_keys
 from ..cache import cache_moves, packed_frames

@@ -14,7 +14,8 @@ import sys
 from enum import Enum
 
 from ...core.errors import JobInUseError, SuppleError
-from ...core.job import OUTPUT, Job, lock, memory, output, warm_up
+from ...core.job import OUTPUT, Job, lock, memory, warm_up
+from ...core.job import log as output
 from ...core.job.files import remove, why_not_written
 from . import solver_environment, warm_worker
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The adjoint of explicit steps, which are taken again from checkpoints."""
+"""Back through a run of explicit steps."""
 
 from __future__ import annotations
 
@@ -15,18 +15,163 @@ from ..errors import InstabilityError
 from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.explicit_step import ExplicitStep
 from ..integrators.explicit_stepper import ExplicitStepper
-from ..potentials.tet_flow import ROWS
+from ..potentials.plastic_flow import ROWS
 from ..simulator import begin_frame
 from ..state import State
 from ..system import System
-from .compiled_plastic_adjoint import CompiledPlasticAdjoint, plastic_adjoint
-from .contact_meeting import SurfaceRecord
-from .ground_adjoint import GroundAdjoint
-from .plastic_adjoint import PlasticAdjoint
-from .point_ground_adjoint import PointGroundAdjoint, embedded_step
+from .contact_adjoint import SurfaceRecord
+from .ground_adjoint import GroundAdjoint, GroundReaction, PointGroundAdjoint, embedded_step
+from .plastic_adjoint import CompiledPlasticAdjoint, PlasticAdjoint, plastic_adjoint
 from .quantities import Quantities
-from .runge_kutta_adjoint import RungeKuttaAdjoint
 from .step_adjoint import Course, StepAdjoint, SymplecticAdjoint, stages_of
+
+
+class RungeKuttaAdjoint(StepAdjoint):
+    """Of stages i at times n h with weights w,
+
+        v_i = r_i v + σ_i (a_0 + R) + n h ρ (a_{i−1} − a_0),   x_i = x + n h v_{i−1},
+        x' = x + h Σ w v_i − h σ R,   v' = r v + σ a_0 + h Σ w τ (a_i − a_0),
+
+    r and σ of the time n h, ρ of that since the stage before, τ of that to the end. R is what the
+    ground is predicted to add to accelerations: where it changes the speed v″ at the end of a step
+    of symplectic Euler to v‴, R = (v‴ − v″)/σ.
+    """
+
+    def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:
+        step, whole, began = self._step, self.span(1.0), course.velocities
+        accelerations = self._accelerations(course)
+        first, reaction = accelerations[0], self._predicted(course)
+        pushed = first if reaction is None else self._add_reaction(reaction, first)
+        stages = self._stages(began, accelerations, pushed)
+        for weight, stage in zip(self._weights, stages, strict=True):
+            if weight:
+                self.positions.sub_(stage, alpha=weight * step)
+        by_place, by_speed = self.by_positions, self.by_velocities
+        self.by_velocities = whole.retention * by_speed
+        by_first = whole.impulse * by_speed
+        if self._needs_accelerations:
+            whole.add(by_speed, began, first)
+        gradients, time = (by_place, by_speed, by_first), (frame, since, until)
+        by_pushed = self._stages_back(began, accelerations, pushed, stages, gradients, time)
+        by_first += by_pushed
+        if reaction is not None:
+            self._reaction_back(reaction, by_pushed, by_place, course, by_first)
+        out = self.by_positions, self.by_velocities
+        self._accelerate_back(self.positions, began, first, by_first, (frame, since), out)
+
+    def _stages_back(
+        self,
+        began: Tensor,
+        accelerations: list[Tensor],
+        pushed: Tensor,
+        stages: list[Tensor],
+        gradients: tuple[Tensor, Tensor, Tensor],
+        time: tuple[int, float, float],
+    ) -> Tensor:
+        """Through the stages, to the gradient by a_0 + R.
+
+        Args:
+            gradients: by x', by v', and by a_0, which grows.
+            time: the frame, and when in it the step begins and ends.
+        """
+        step, (by_place, by_speed, by_first) = self._step, gradients
+        by_pushed = torch.zeros_like(by_first)
+        by_stage: Tensor | None = None
+        by_surplus: Tensor | None = None
+        frame, since, until = time
+        for i in reversed(range(1, len(stages))):
+            node, weight, first = self._nodes[i], self._weights[i], accelerations[0]
+            own, rest = self.span(node), self.span(1.0 - node)
+            before = self.span(node - self._nodes[i - 1])
+            by_own = (weight * step * rest.retention) * by_speed
+            by_own = by_own if by_surplus is None else by_own.add_(by_surplus)
+            by_first -= by_own
+            ended = by_place * (weight * step)
+            by_stage = ended if by_stage is None else by_stage.add_(ended)
+            at = torch.add(self.positions, stages[i - 1], alpha=node * step)
+            by_at, when = torch.zeros_like(at), (frame, since + node * (until - since))
+            acceleration = accelerations[i] if self._needs_accelerations else None
+            self._accelerate_back(at, stages[i], acceleration, by_own, when, (by_at, by_stage))
+            self.by_positions = self.by_positions + by_at
+            self.by_velocities.addcmul_(own.retention, by_stage)
+            by_pushed.addcmul_(own.impulse, by_stage)
+            if acceleration is not None:
+                own.add(by_stage, began, pushed)
+                rest.add_retention(weight * step * by_speed, acceleration - first)
+                before.add_retention(node * step * by_stage, accelerations[i - 1] - first)
+            if i > 1:
+                by_surplus = (node * step * before.retention) * by_stage
+            by_stage = by_at.mul_(node * step)
+        assert by_stage is not None
+        self.by_velocities += by_stage
+        if self._weights[0]:
+            self.by_velocities.add_(by_place, alpha=self._weights[0] * step)
+        return by_pushed
+
+    def _stages(self, began: Tensor, accelerations: list[Tensor], pushed: Tensor) -> list[Tensor]:
+        """(3, N) velocities of each."""
+        stages = [began]
+        for i in range(1, len(self._nodes)):
+            node = self._nodes[i]
+            own, before = self.span(node), self.span(node - self._nodes[i - 1])
+            stage = (own.retention * began).addcmul_(own.impulse, pushed)
+            if i > 1:
+                surplus = accelerations[i - 1] - accelerations[0]
+                stage.addcmul_(before.retention, surplus, value=node * self._step)
+            stages.append(stage)
+        return stages
+
+    def _accelerations(self, course: Course) -> list[Tensor]:
+        """Of each stage; of the last, which the end of the step tells, where it is asked for."""
+        found = course.accelerations
+        if not self._needs_accelerations:
+            return found
+        whole, first = self.span(1.0), found[0]
+        left = self.velocities - whole.retention * course.velocities - whole.impulse * first
+        parts = list(zip(self._nodes, self._weights, strict=True))
+        for (node, weight), own in zip(parts[1:-1], found[1:], strict=True):
+            left.addcmul_(self.span(1.0 - node).retention, own - first, value=-weight * self._step)
+        node, weight = parts[-1]
+        return [*found, first + left / (weight * self._step * self.span(1.0 - node).retention)]
+
+    def _predicted(self, course: Course) -> GroundReaction | None:
+        """What the ground does at the end of a step of symplectic Euler."""
+        meeting = self._meeting(course, 0)
+        if meeting is None or self.ground is None:
+            return None
+        return GroundReaction(self.ground, meeting)
+
+    def _add_reaction(self, reaction: GroundReaction, first: Tensor) -> Tensor:
+        """a_0 + R, by which positions ended h σ R lower than stages tell."""
+        at, change = reaction.vertices, reaction.change
+        self.positions.index_add_(1, at, change, alpha=self._step)
+        return first.index_add(1, at, change / self.span(1.0).impulse[at])
+
+    def _reaction_back(
+        self,
+        reaction: GroundReaction,
+        by_pushed: Tensor,
+        by_place: Tensor,
+        course: Course,
+        by_first: Tensor,
+    ) -> None:
+        """From the (3, N) gradients by a_0 + R and by x' to those by x, v and a_0 of the
+        prediction."""
+        whole, at, first = self.span(1.0), reaction.vertices, course.accelerations[0]
+        impulse, retention = whole.impulse[at], whole.retention[at]
+        by_reaction = by_pushed.index_select(1, at)
+        by_change = (by_reaction / impulse).sub_(by_place.index_select(1, at), alpha=self._step)
+        by_before, by_speed = reaction.back(by_change)
+        by_speed.add_(by_before, alpha=self._step)
+        self.by_positions.index_add_(1, at, by_before)
+        self.by_velocities.index_add_(1, at, retention * by_speed)
+        by_first.index_add_(1, at, impulse * by_speed)
+        if self._needs_accelerations:
+            by_impulse = by_speed * first.index_select(1, at)
+            by_impulse.sub_(by_reaction * reaction.change / impulse.square())
+            whole.by_impulse.index_add_(0, at, by_impulse.sum(0))
+            by_retention = by_speed * course.velocities.index_select(1, at)
+            whole.by_retention.index_add_(0, at, by_retention.sum(0))
 
 
 class StoppedStepError(InstabilityError):

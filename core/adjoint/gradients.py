@@ -11,19 +11,21 @@ from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
 from ..kernels.barrier import barrier_derivative
 from ..materials import StableNeoHookean
-from ..merged_material import fill
 from ..potentials import GroundBarrier, TimeStep
 from ..potentials.attachments import attached_vertices
 from ..potentials.carried_damping import CarriedDamping
 from ..potentials.goals import GoalDamping, GoalSprings
-from ..potentials.ground_friction import STICK_SPEED_DIAGONALS_PER_S
-from ..potentials.ground_points import EmbeddedPoints, GroundPoints
-from ..potentials.height_floor import FLOOR_RATIO, pressure_ratios
-from ..potentials.height_ratio import height_derivatives_of, height_ratios
+from ..potentials.ground import STICK_SPEED_DIAGONALS_PER_S, EmbeddedPoints, GroundPoints
+from ..potentials.height_floor import (
+    FLOOR_RATIO,
+    height_derivatives_of,
+    height_ratios,
+    pressure_ratios,
+)
 from ..scene.friction import NO_FRICTION, slide_stiffness
 from ..system import System
-from .quantities import Quantities
-from .rest_quantities import at_time
+from ..tet_energies import fill
+from .quantities import Quantities, at_time
 from .slide import slide_lengths
 from .tape_contact import TapeContact
 from .tape_forces import TapeForces

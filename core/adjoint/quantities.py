@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the numbers of a scene to what time steps read, on autograd's tape."""
+"""From the tensors of a scene to the numbers that steps read: of contact, forces and rest
+shapes, too.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -13,15 +17,398 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..merged_material import fill
+from ..kernels.torch_matrices import inverses3
+from ..materials.material import PARAMETERS
 from ..obstacles.obstacles import BARRIER_STIFFNESS_RATIO
-from ..potentials import Elasticity
+from ..potentials import Elasticity, PrescribedPotential
 from ..potentials.attachments import STIFFNESS_FACTOR, attached_vertices
-from ..potentials.ground_points import GroundPoints
+from ..potentials.contact.barrier import YOUNG_RATIO
+from ..potentials.enclosed_volume import TargetVolume as GasOfVolume
+from ..potentials.fluid import FluidDrag
+from ..potentials.goals import GoalDamping, GoalSprings, carried_masses
+from ..potentials.ground import GroundPoints
+from ..scene.contact_distances import contact_distances
+from ..scene.contact_settings import Collider, Contact
+from ..scene.force_fields import OWN_NUMBERS, ForceField, Wind
+from ..scene.forces import Accelerations, Drag, Fluid, Pressure, TargetVolume
+from ..scene.friction import NO_FRICTION, FrictionTable
+from ..scene.goals import GoalDampers, Goals
+from ..scene.ground import Sphere
+from ..scene.scene import Scene
+from ..scene.soft_body import SoftBody
 from ..system import System
-from .contact_tables import barrier_tables, friction_tables
-from .force_quantities import ForceQuantities
-from .rest_quantities import RestQuantities
+from ..tet_energies import fill
+from ..tracked import is_tracked, plain, refuse_tracked, tracked
+
+#: What can be differentiated by, as it stands in a scene.
+_KNOWN = re.compile(
+    r"gravity|ground\.(height|friction|kinetic_friction)|bodies\[\d+\]\.(density|velocity"
+    r"|angular_velocity|initial_positions|initial_velocities|damping|stiffness_damping|viscosity|pin_path|friction"
+    r"|kinetic_friction|accelerations|mesh\.vertices|plasticity\.\w+|rest_shape\.\w+|material\.young|material\.poisson|stiffness|pressure"
+    r"|target_volume|drag|(skin\.)?goals\.(targets|frequency|weights))"
+    r"|forces\[\d+\]\.(velocity|drag|strength|flow|damping|size|weight|origin|axis)"
+    r"|contact\.(stiffness|distance|friction|kinetic_friction)"
+    r"|colliders\[\d+\]\.(friction|kinetic_friction)"
+)
+
+
+def collect(scene: Scene) -> tuple[Scene, dict[str, Tensor]]:
+    """The scene with numbers alone, and the tensors by where they stand in it, such as
+    ``bodies[0].material.young``.
+
+    Raises:
+        SceneError: when one stands where nothing can be differentiated by.
+    """
+    leaves = _under("", tracked(scene))
+    if scene.ground is not None:
+        leaves |= _under("ground.", tracked(scene.ground))
+    if scene.contact is not None:
+        leaves |= _under("contact.", tracked(scene.contact))
+    for index, collider in enumerate(scene.colliders):
+        leaves |= _under(f"colliders[{index}].", tracked(collider))
+    for index, force in enumerate(scene.forces):
+        leaves |= _under(f"forces[{index}].", tracked(force))
+    for index, absorber in enumerate(scene.absorbers):
+        leaves |= _under(f"absorbers[{index}].", tracked(absorber))
+    bodies = []
+    for index, body in enumerate(scene.bodies):
+        plain_body, tensors = _collect_body(body)
+        leaves |= _under(f"bodies[{index}].", tensors)
+        bodies.append(plain_body)
+    for place, tensor in leaves.items():
+        if not _KNOWN.fullmatch(place):
+            refuse_tracked(tensor, place)
+    plain_scene = copy(scene)
+    plain_scene.bodies = bodies
+    return plain_scene, leaves
+
+
+def _collect_body(body: SoftBody) -> tuple[SoftBody, dict[str, Tensor]]:
+    tensors, plain_body = tracked(body), copy(body)
+    moduli = {name: getattr(body.material, name) for name in PARAMETERS}
+    moduli = {name: value for name, value in moduli.items() if is_tracked(value)}
+    tensors |= _under("material.", moduli)
+    if moduli:
+        numbers = {name: plain(value) for name, value in moduli.items()}
+        plain_body.material = replace(body.material, **numbers)
+    tensors |= _under("mesh.", tracked(body.mesh))
+    tensors |= _under("plasticity.", tracked(body.plasticity))
+    tensors |= _under("rest_shape.", tracked(body.rest_shape))
+    tensors |= _under("goals.", tracked(body.goals))
+    if body.skin is not None:
+        tensors |= _under("skin.goals.", tracked(body.skin.goals))
+        tensors |= _under("skin.rest_shape.", tracked(body.skin.rest_shape))
+    return plain_body, tensors
+
+
+def _under(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {prefix + name: tensor for name, tensor in tensors.items()}
+
+
+#: The tensor in a place of a scene, or of the number that stands there.
+Value = Callable[[str, Any], Tensor]
+
+
+def barrier_tables(system: System, young: Tensor, value: Value) -> dict[str, Tensor]:
+    """``contact stiffness`` κ and ``contact distance`` d̂, (O, O) of bodies, then mesh colliders.
+
+    Args:
+        system: with contact.
+        young: (B,) means of Young's moduli, in pascals.
+        value: of places of its scene.
+    """
+    scene = system.scene
+    contact = scene.contact
+    assert contact is not None
+    distances = value("", contact_distances(scene))
+    if contact.distance is not None:
+        chosen = value("contact.distance", contact.distance)
+        distances = torch.where(distances > 0.0, chosen, 0.0)
+    if contact.stiffness is not None:
+        stiffness = value("contact.stiffness", contact.stiffness).expand_as(distances)
+    else:
+        # As ``physical_stiffness``: a body and a collider have the body's.
+        colliders = len(scene.meshes)
+        first = torch.cat([young, young.new_zeros(colliders)])[:, None]
+        both, either = first * first.T, torch.maximum(first, first.T)
+        roots = torch.where(both > 0.0, both, 1.0).sqrt()
+        stiffness = YOUNG_RATIO * torch.where(both > 0.0, roots, either)
+    return {"contact stiffness": stiffness, "contact distance": distances}
+
+
+def friction_tables(system: System, value: Value) -> tuple[Tensor, Tensor]:
+    """(O, O) static and kinetic coefficients as ``FrictionTable`` has them: of bodies, mesh
+    colliders, spheres, and the ground."""
+    scene = system.scene
+    owners: list[tuple[str, Any]] = [(f"bodies[{k}]", own) for k, own in enumerate(scene.bodies)]
+    colliders = [(f"colliders[{k}]", own) for k, own in enumerate(scene.colliders)]
+    for kind in (Collider, Sphere):
+        owners += [pair for pair in colliders if isinstance(pair[1], kind)]
+    if scene.ground is not None:
+        owners.append(("ground", scene.ground))
+    known = FrictionTable(scene)
+    found = []
+    for table, slides in zip(known.of_all, (False, True), strict=True):
+        own = [_coefficient(*owner, slides, value) for owner in owners]
+        default = _coefficient("contact", scene.contact or Contact(), slides, value)
+        assert default is not None
+        whole = _combined(own, default)
+        found.append(torch.where(torch.as_tensor(known.is_named), value("", table), whole))
+    static, kinetic = found
+    return static, torch.minimum(kinetic, static)
+
+
+def _combined(own: list[Tensor | None], default: Tensor) -> Tensor:
+    """(O, O): the geometric mean, where both have one."""
+    has = torch.tensor([coefficient is not None for coefficient in own])
+    values = torch.stack([default if coefficient is None else coefficient for coefficient in own])
+    first, second = values[:, None].expand(len(own), -1), values.expand(len(own), -1)
+    roots = (first * second).clamp(min=NO_FRICTION).sqrt()
+    means = torch.where(first == second, 0.5 * (first + second), roots)
+    one = torch.where(has[:, None], first, second)
+    return torch.where(has[:, None] & has, means, one)
+
+
+def _coefficient(place: str, item: Any, slides: bool, value: Value) -> Tensor | None:
+    member = "kinetic_friction" if slides and item.kinetic_friction is not None else "friction"
+    own = getattr(item, member)
+    return None if own is None else value(f"{place}.{member}", own)
+
+
+#: From a place in the scene, and the number there, to the tensor in its place.
+#: From the index of a body and its densities to the (n,) masses of its vertices.
+Lumped = Callable[[int, Tensor], Tensor]
+
+# The columns of the parameters of a wind and of a field, in their order, and how many each has.
+_OF_WIND = {"velocity": 3, "drag": 1}
+_OF_FIELD = {"origin": 3, "axis": 3} | dict.fromkeys(OWN_NUMBERS, 1)
+_NUMBERS = {Pressure: "pressure", TargetVolume: "target_volume", Drag: "drag"}
+
+
+class ForceQuantities:
+    """Quantities of the forces of a system, as ``Quantities`` names them.
+
+    Args:
+        value, lumped: of the scene.
+        mass: (N,) in kg.
+        rest: (3, N) rest positions in metres.
+    """
+
+    def __init__(
+        self, system: System, value: Value, lumped: Lumped, mass: Tensor, rest: Tensor
+    ) -> None:
+        self._system, self._value, self._lumped = system, value, lumped
+        self._mass, self._rest = mass, rest
+
+    def all(self) -> dict[str, Tensor]:
+        """Of the i-th force, each with i behind its name."""
+        out: dict[str, Tensor] = {}
+        for index, (owner, source) in enumerate(self._sources()):
+            own = self._of(index, owner, source)
+            out |= {f"{name} {index}": part for name, part in own.items()}
+        return out
+
+    def _sources(self) -> list[tuple[int, Any]]:
+        """Of each force the index of its body, or among those of the scene, and what made it."""
+        bodies = list(enumerate(self._system.bodies))
+        own: list[tuple[int, Any]] = [(k, each) for k, body in bodies for each in body.forces]
+        of_scene: list[tuple[int, Any]] = []
+        for index, force in enumerate(self._system.scene.forces):
+            # Buoyancy, and drag where there is any.
+            count = 2 if isinstance(force, Fluid) and (force.drag or force.damping) else 1
+            of_scene += [(index, force)] * count
+        return of_scene + own
+
+    def _of(self, index: int, owner: int, source: Any) -> dict[str, Tensor]:
+        force, place = self._system.forces[index], f"bodies[{owner}]"
+        if isinstance(force, (GoalSprings, GoalDamping)):
+            return self._of_goals(force, owner, source)
+        if isinstance(force, FluidDrag):
+            return {}
+        assert isinstance(force, PrescribedPotential)
+        samples = force.channel.samples
+        if isinstance(source, Accelerations):
+            parameters = self._value(f"{place}.accelerations", source.channel.samples)
+            parameters = parameters if parameters.ndim == 3 else parameters[None]
+            return {"parameters": parameters.transpose(1, 2)}
+        if type(source) in _NUMBERS:
+            parameters = self._value(f"{place}.{_NUMBERS[type(source)]}", samples).reshape(-1)
+            if isinstance(force, GasOfVolume):
+                return {"parameters": parameters, "at rest": force.volume.of(self._rest)}
+            masses = self._of_drag(owner, source) if isinstance(source, Drag) else {}
+            return {"parameters": parameters} | masses
+        if isinstance(source, (Wind, ForceField)):
+            columns = _OF_WIND if isinstance(source, Wind) else _OF_FIELD
+            parameters = self._with_columns(f"forces[{owner}]", samples, columns)
+            return {"parameters": parameters, "masses": self._in_fields()}
+        if isinstance(source, Fluid):
+            gravity = self._value("gravity", self._system.gravity.samples).view(-1, 3)
+            return {"parameters": source.density * (-gravity[:, 2]).clamp(min=0.0)}
+        return {"parameters": samples}
+
+    def _with_columns(self, place: str, samples: Tensor, columns: dict[str, int]) -> Tensor:
+        """(T, k) parameters, those that tensors stand for in their columns."""
+        parts, first, count = [], 0, len(samples)
+        for name, width in columns.items():
+            own = samples[:, first : first + width]
+            first += width
+            found = self._value(f"{place}.{name}", own).reshape(-1, width)
+            # A channel keeps its last sample.
+            kept = [min(t, len(found) - 1) for t in range(count)]
+            parts.append(found[kept])
+        return torch.cat([*parts, samples[:, first:]], dim=1)
+
+    def _in_fields(self) -> Tensor:
+        """(N,) masses as far as fields count for them."""
+        pairs = zip(self._system.bodies, self._system.body_slices(), strict=True)
+        weights = [(1.0 if b.field_weight is None else b.field_weight, where) for b, where in pairs]
+        return torch.cat([weight * self._mass[where] for weight, where in weights])
+
+    def _of_drag(self, body: int, drag: Drag) -> dict[str, Tensor]:
+        owner, where = self._system.bodies[body], self._system.body_slices()[body]
+        density = self._value(f"bodies[{body}].density", owner.density)
+        factors = torch.as_tensor(np.asarray(drag.factors, dtype=np.float64)).to(density)
+        before = self._mass.new_zeros(where.start)
+        after = self._mass.new_zeros(len(self._mass) - where.stop)
+        return {"masses": torch.cat([before, self._lumped(body, density * factors), after])}
+
+    def _of_goals(
+        self, force: GoalSprings | GoalDamping, body: int, source: Goals | GoalDampers
+    ) -> dict[str, Tensor]:
+        system, owner = self._system, self._system.bodies[body]
+        goals = source.goals if isinstance(source, GoalDampers) else source
+        place = f"bodies[{body}].goals" if owner.goals is goals else f"bodies[{body}].skin.goals"
+        targets = self._value(f"{place}.targets", goals.targets.samples)
+        targets = targets if targets.ndim == 3 else targets[None]
+        # Proportional to the masses of the vertices, where points are such.
+        vertices = force.goals.points.corners[0]
+        masses = torch.as_tensor(carried_masses(system, body, goals)).to(self._mass)
+        masses = masses * (self._mass[vertices] / system.mass[vertices])
+        angular = 2.0 * math.pi * self._value(f"{place}.frequency", goals.frequency)
+        weights = self._value(f"{place}.weights", goals.weights)
+        stiffness = weights * masses * angular**2
+        # The root of a weight of zero has no derivative.
+        tiny = torch.finfo(masses.dtype).tiny
+        dashpots = 2.0 * goals.damping_ratio * (stiffness * masses).clamp(min=tiny).sqrt()
+        return {
+            "stiffness": stiffness,
+            "dashpots": dashpots,
+            "targets": targets.transpose(1, 2),
+        }
+
+
+#: The tensor in a place of a scene, or of the number that stands there.
+
+
+class RestQuantities:
+    """By the formulas of ``TetMesh``, where a rest shape requires grad; else its numbers.
+
+    Args:
+        system: of the scene with numbers alone.
+        value: of places of its scene.
+    """
+
+    def __init__(self, system: System, value: Value) -> None:
+        self._meshes, self._bodies, self._value = system.meshes, system.bodies, value
+        #: (n, 3) vertices of each body, in metres.
+        self.vertices = [
+            value(f"bodies[{index}].mesh.vertices", mesh.vertices)
+            for index, mesh in enumerate(system.meshes)
+        ]
+        self._tets = [self._of_tets(index) for index in range(len(system.meshes))]
+
+    @property
+    def positions(self) -> Tensor:
+        """(3, N) of all vertices, in metres."""
+        return torch.cat(self.vertices).T
+
+    def at_start(self, body: int) -> Tensor:
+        """(n, 3) where its vertices rest then, in metres."""
+        vertices, own = self.vertices[body], self._bodies[body].rest_shape
+        if own is None:
+            return vertices
+        place = f"bodies[{body}].rest_shape"
+        amounts = self._value(f"{place}.amounts", own.amounts.samples)
+        moved = self._value(f"{place}.displacements", own.displacements)
+        return vertices + torch.tensordot(amounts[0], moved, dims=1)
+
+    def of_elasticity(self, index: int, members: list[int]) -> dict[str, Tensor]:
+        """``volumes i`` and ``shape gradients i`` of the i-th elasticity, whose bodies these are;
+        none where no rest shape requires grad."""
+        if not any(self.vertices[k].requires_grad for k in members):
+            return {}
+        volumes, gradients = zip(*(self._tets[k] for k in members), strict=True)
+        return {
+            f"volumes {index}": torch.cat(volumes),
+            f"shape gradients {index}": torch.cat(gradients, dim=2),
+        }
+
+    def over_time(self, index: int, part: Elasticity, body: int) -> dict[str, Tensor]:
+        """``amounts i``, ``displacements i`` and ``modelled i`` of the i-th elasticity, which is of
+        one body; none where its rest shape stays."""
+        if part.rest_shape is None:
+            return {}
+        place, own = f"bodies[{body}].rest_shape", self._bodies[body].rest_shape
+        assert own is not None
+        return {
+            f"amounts {index}": self._value(f"{place}.amounts", part.channel.samples[:, 1:]),
+            f"displacements {index}": self._value(f"{place}.displacements", own.displacements),
+            f"modelled {index}": self.vertices[body],
+        }
+
+    def areas(self, body: int) -> Tensor:
+        """(n,) around its vertices, in m², as ``CollisionPoints`` has them of tetrahedra."""
+        mesh, vertices = self._meshes[body], self.vertices[body]
+        surface = torch.as_tensor(mesh.surface.astype(np.int64))
+        a, b, c = vertices[surface].unbind(1)
+        thirds = torch.linalg.vector_norm(torch.linalg.cross(b - a, c - a), dim=1) / 6.0
+        zeros = vertices.new_zeros(len(vertices))
+        outside = zeros.index_add(0, surface.ravel(), thirds.repeat_interleave(3))
+        quarters = self.material_volumes(body) / 4.0
+        corners = torch.as_tensor(mesh.tets.astype(np.int64)).ravel()
+        around = zeros.index_add(0, corners, quarters.repeat_interleave(4))
+        return torch.where(outside > 0.0, outside, around ** (2.0 / 3.0))
+
+    def diagonal(self, body: int) -> Tensor:
+        """Of its bounding box, in metres."""
+        vertices = self.vertices[body]
+        return torch.linalg.vector_norm(vertices.amax(0) - vertices.amin(0))
+
+    def material_volumes(self, body: int) -> Tensor:
+        """(M,) of the material in its tets, in m³."""
+        volumes, _ = self._tets[body]
+        return volumes * volumes.new_tensor(fill(self._meshes[body]))
+
+    def _of_tets(self, body: int) -> tuple[Tensor, Tensor]:
+        """(M,) volumes, and (3, 3, M) gradients of the shape functions of corners 1 to 3."""
+        mesh, vertices = self._meshes[body], self.vertices[body]
+        if not vertices.requires_grad:
+            gradients = mesh.shape_gradients[:, 1:].transpose(1, 2, 0)
+            return vertices.new_tensor(mesh.rest_volumes), vertices.new_tensor(gradients)
+        return of_tets(vertices, torch.as_tensor(mesh.tets.astype(np.int64)))
+
+
+def of_tets(vertices: Tensor, tets: Tensor) -> tuple[Tensor, Tensor]:
+    """(M,) volumes in m³, and (3, 3, M) gradients of the shape functions of corners 1 to 3, of
+    (M, 4) tets whose (n, 3) vertices rest there."""
+    # The coordinates first: passes over long rows are quick, and so is autograd's way back.
+    first, *others = vertices.T.index_select(1, tets.T.reshape(-1)).view(3, 4, -1).unbind(1)
+    edges = torch.stack([other - first for other in others], dim=1)
+    gradients, determinants = inverses3(edges)
+    return determinants / 6.0, gradients
+
+
+def at_time(
+    index: int, part: Elasticity, given: dict[str, Tensor], frame: int, fraction: float
+) -> tuple[Tensor, Tensor]:
+    """What ``of_tets`` gives for the i-th elasticity, whose rest shape changes, a fraction of the
+    way from a frame to the next."""
+    ((_, mesh),) = part.tets.meshes
+    amounts = part.channel.with_samples(given[f"amounts {index}"]).at(frame, fraction)
+    moved = torch.tensordot(amounts, given[f"displacements {index}"], dims=1)
+    tets = torch.as_tensor(mesh.tets.astype(np.int64))
+    return of_tets(given[f"modelled {index}"] + moved, tets)
+
 
 #: What time steps read, by name: ``mass`` (N,), ``damping`` (N,) in 1/s, ``gravity`` (T, 3),
 #: ``pins`` (T, 3, P), ``positions`` and ``velocities`` (3, N) at the start. Of the i-th elasticity

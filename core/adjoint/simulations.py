@@ -23,8 +23,7 @@ from ..system import System
 from .equilibrium import EquilibriumAdjoint
 from .explicit_run import ExplicitRun
 from .implicit_run import ImplicitRun
-from .leaves import collect
-from .quantities import Derivation, Quantities
+from .quantities import Derivation, Quantities, collect
 from .refusals import refuse_flow, refuse_integrator, refuse_scene, refuse_system
 
 #: From the (3, N) gradients by what came out, and quantities as leaves, to those by the quantities.

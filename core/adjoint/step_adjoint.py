@@ -10,20 +10,23 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..integrators.damping import decay, impulse_time
 from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.mesh_contact_step import MeshContactStep
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
+from ..integrators.stability import decay, impulse_time
 from ..kernels.rest_products import RestProducts
 from ..system import System
-from .contact_adjoint import ContactAdjoint
-from .contact_meeting import SurfaceMeeting
+from .contact_adjoint import ContactAdjoint, SurfaceMeeting
 from .force_adjoint import ForceAdjoint
-from .ground_adjoint import GroundAdjoint, Meeting
-from .point_ground_adjoint import PointGroundAdjoint, embedded_step
+from .ground_adjoint import (
+    GroundAdjoint,
+    Meeting,
+    PointGroundAdjoint,
+    VertexGroundAdjoint,
+    embedded_step,
+)
 from .quantities import Quantities
 from .span import Span
-from .vertex_ground_adjoint import VertexGroundAdjoint
 
 
 @dataclass

@@ -10,16 +10,14 @@ import torch
 from torch import Tensor
 
 from ..potentials import PrescribedPotential, Pressure, TargetVolume, TimeStep
-from ..potentials.buoyancy import Buoyancy
 from ..potentials.drag import DragForce
 from ..potentials.field_force import FieldForce, turned
 from ..potentials.field_laws import Response
-from ..potentials.fluid_drag import FluidDrag
-from ..potentials.submerged_tets import SubmergedTets
+from ..potentials.fluid import Buoyancy, FluidDrag, SubmergedTets
 from ..potentials.vertex_accelerations import VertexAccelerations
 from ..system import System
 from .quantities import Quantities
-from .symmetric_functions import positive_part
+from .tape_plasticity import positive_part
 
 #: Whose functions are here.
 KNOWN_FORCES = (

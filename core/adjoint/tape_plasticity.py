@@ -9,7 +9,9 @@ there by principal stretches is here by L = ½ ln FᵀF, of which all is a funct
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,11 +22,72 @@ from ..kernels.plastic_flow import MIN_SQUARED_STRETCH
 from ..kernels.torch_matrices import matmul3
 from ..materials import Material
 from ..potentials import Elasticity
-from ..potentials.tet_flow import TetFlow
+from ..potentials.plastic_flow import TetFlow
 from ..system import System
 from .quantities import Quantities
-from .symmetric_functions import exponential, logarithm
 from .tape_tets import material_of, pulled_back, with_rest
+
+#: Of numbers.
+Function = Callable[[Tensor], Tensor]
+#: (f(a) − f(b)) / (a − b), or the derivative where a and b are the same.
+Quotient = Callable[[Tensor, Tensor], Tensor]
+
+
+def logarithm(matrices: Tensor) -> Tensor:
+    """Of positive definite (…, 3, 3)."""
+    return _of(matrices, torch.log, _of_logarithm)
+
+
+def exponential(matrices: Tensor) -> Tensor:
+    """Of symmetric (…, 3, 3)."""
+    return _of(matrices, torch.exp, _of_exponential)
+
+
+def positive_part(matrices: Tensor) -> Tensor:
+    """Of symmetric (…, 3, 3), what their positive eigenvalues make."""
+    return _of(matrices, lambda values: values.clamp(min=0.0), _of_positive_part)
+
+
+def _of_logarithm(a: Tensor, b: Tensor) -> Tensor:
+    growth = (a - b) / b
+    return torch.where(growth == 0.0, 1.0, growth.log1p() / _not_zero(growth)) / b
+
+
+def _of_exponential(a: Tensor, b: Tensor) -> Tensor:
+    rise = a - b
+    return b.exp() * torch.where(rise == 0.0, 1.0, rise.expm1() / _not_zero(rise))
+
+
+def _of_positive_part(a: Tensor, b: Tensor) -> Tensor:
+    rise = a - b
+    quotient = (a.clamp(min=0.0) - b.clamp(min=0.0)) / _not_zero(rise)
+    return torch.where(rise == 0.0, (a > 0.0).to(a), quotient)
+
+
+def _not_zero(values: Tensor) -> Tensor:
+    return torch.where(values == 0.0, 1.0, values)
+
+
+def _of(matrices: Tensor, function: Function, quotient: Quotient) -> Tensor:
+    apply: Callable[..., Tensor] = _Symmetric.apply
+    return apply(matrices, function, quotient)
+
+
+class _Symmetric(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrices: Tensor, function: Function, quotient: Quotient) -> Tensor:
+        values, vectors = torch.linalg.eigh(matrices)
+        ctx.save_for_backward(values, vectors)
+        ctx.quotient = quotient
+        return (vectors * function(values)[..., None, :]) @ vectors.mT
+
+    @staticmethod
+    def backward(ctx: Any, wanted: Tensor) -> tuple[Tensor, None, None]:
+        values, vectors = ctx.saved_tensors
+        shares = ctx.quotient(values[..., :, None], values[..., None, :])
+        turned = vectors.mT @ (0.5 * (wanted + wanted.mT)) @ vectors
+        return vectors @ (shares * turned) @ vectors.mT, None, None
+
 
 # Of the length of a step: a shorter creep time is none.
 _LEAST_CREEP_RATIO = 1e-3

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Symmetric matrices of 3 × 3 blocks on the vertices of a tet mesh, in one fixed pattern."""
+"""Symmetric matrices of 3 × 3 blocks in a fixed pattern, and blocks beside it."""
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sparse
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -17,7 +19,86 @@ from ..compiled import is_compiled, use_threads
 from ..geometry.groups import runs
 from ..geometry.segments import segment_sums
 from ..kernels.element_blocks import add_elements
-from .off_pattern_blocks import OffPatternBlocks
+
+
+@dataclass(frozen=True, eq=False)
+class OffPatternBlocks:
+    """Symmetric blocks to be added to a matrix, as block compressed sparse rows.
+
+    Args:
+        offsets: (n + 1,) int32.
+        columns: (B,) int32, ascending within a row.
+        values: (B, 9) blocks, row by row.
+    """
+
+    offsets: NDArray[np.int32]
+    columns: NDArray[np.int32]
+    values: NDArray[Any]
+
+    @staticmethod
+    def none(size: int, dtype: Any) -> OffPatternBlocks:
+        """Of ``size`` unknowns."""
+        return OffPatternBlocks(
+            np.zeros(size + 1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty((0, 9), dtype)
+        )
+
+    @staticmethod
+    def of(
+        matrix: Any, vertex_to_unknown: NDArray[np.int64], size: int, dtype: Any
+    ) -> OffPatternBlocks:
+        """The rows and columns of unknowns in a sparse matrix over all vertices.
+
+        Args:
+            matrix: (3N, 3N) symmetric; rows are 3 × vertex + component. Of block rows, no block may
+                be there twice.
+            vertex_to_unknown: (N,) the unknown of each vertex, -1 where it is none.
+            size: of unknowns.
+        """
+        blocks = matrix if matrix.format == "bsr" else matrix.tocsr().tobsr((3, 3))
+        rows = vertex_to_unknown[
+            np.repeat(np.arange(len(vertex_to_unknown)), np.diff(blocks.indptr))
+        ]
+        columns = vertex_to_unknown[blocks.indices]
+        kept = np.flatnonzero((rows >= 0) & (columns >= 0))
+        order = kept[np.argsort(rows[kept] * size + columns[kept])]
+        offsets = np.searchsorted(rows[order], np.arange(size + 1))
+        return OffPatternBlocks(
+            offsets.astype(np.int32),
+            columns[order].astype(np.int32),
+            np.ascontiguousarray(blocks.data[order].reshape(-1, 9), dtype=dtype),
+        )
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def added_to(
+        self, offsets: NDArray[np.int32], columns: NDArray[np.int32], values: NDArray[Any]
+    ) -> OffPatternBlocks:
+        """The sum with other blocks of the same kind."""
+        size = len(self.offsets) - 1
+        rows = np.concatenate([np.repeat(np.arange(size), np.diff(offsets)), self.rows])
+        keys = rows * size + np.concatenate([columns, self.columns])
+        different, where = np.unique(keys, return_inverse=True)
+        total = np.zeros((len(different), 9), dtype=self.values.dtype)
+        # The blocks of either are different ones.
+        total[where[: len(columns)]] = values
+        total[where[len(columns) :]] += self.values
+        bounds = np.searchsorted(different, size * np.arange(size + 1))
+        return OffPatternBlocks(bounds.astype(np.int32), (different % size).astype(np.int32), total)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """(B,) the row of each block."""
+        return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
+
+    def diagonal(self) -> NDArray[Any]:
+        """(n, 9), zero where there is no block."""
+        rows = self.rows
+        found = np.flatnonzero(rows == self.columns)
+        out = np.zeros((len(self.offsets) - 1, 9), dtype=self.values.dtype)
+        out[rows[found]] = self.values[found]
+        return out
+
 
 #: The pairs of a tet's corners whose blocks an element matrix lists; the others are transposes.
 CORNER_PAIRS = ((0, 0), (0, 1), (0, 2), (0, 3), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3))
@@ -244,3 +325,131 @@ class BlockMatrix:
                 more = more[pattern.vertex_to_unknown[vertices.cpu().numpy()]]
             blocks = blocks + torch.as_tensor(more).to(blocks)
         return blocks.view(-1, 3, 3)
+
+
+class ScalarRows:
+    """The (3n, 3n) matrix of a block pattern in compressed sparse rows.
+
+    Unknowns lie component after component: number c n + i.
+
+    Args:
+        pattern: of the blocks.
+        dtype: of the matrix.
+    """
+
+    def __init__(self, pattern: BlockPattern, dtype: torch.dtype) -> None:
+        places, columns = _entries(pattern)
+        order = np.empty(places.size, dtype=np.int32)
+        order[places.ravel()] = np.arange(places.size)
+        offsets = 3 * (len(pattern.columns) * _AXES[:, None] + pattern.offsets[:-1])
+        # Where each entry lies among (B, 9) blocks.
+        self._order = torch.as_tensor(order)
+        self._zero = torch.zeros(3 * pattern.size, dtype=dtype)
+        self._off_pattern_matrix: Tensor | None = None
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Sparse")
+            self._matrix = torch.sparse_csr_tensor(
+                torch.as_tensor(np.append(offsets, places.size).astype(np.int32)),
+                torch.as_tensor(columns.ravel()[order].astype(np.int32)),
+                torch.zeros(places.size, dtype=dtype),
+                size=(3 * pattern.size, 3 * pattern.size),
+            )
+
+    def set_values(self, matrix: BlockMatrix) -> None:
+        """Sets the values to those of a matrix on the pattern."""
+        torch.index_select(matrix.values.view(-1), 0, self._order, out=self._matrix.values())
+        self._off_pattern_matrix = (
+            _off_pattern_rows(matrix.off_pattern, self._zero) if len(matrix.off_pattern) else None
+        )
+
+    def matvec(self, vector: Tensor) -> Tensor:
+        """(3, n) product with a (3, n) vector."""
+        # Added to zero: some builds multiply what was in the memory of a result by zero instead.
+        product = torch.addmv(self._zero, self._matrix, vector.view(-1))
+        if self._off_pattern_matrix is not None:
+            product = torch.addmv(product, self._off_pattern_matrix, vector.view(-1))
+        return product.view(3, -1)
+
+
+_AXES = np.arange(3)
+
+
+def _off_pattern_rows(off_pattern: OffPatternBlocks, template: Tensor) -> Tensor:
+    """Couplings as (3n, 3n) compressed sparse rows."""
+    size = len(off_pattern.offsets) - 1
+    blocks = sparse.bsr_array(
+        (off_pattern.values.reshape(-1, 3, 3), off_pattern.columns, off_pattern.offsets),
+        shape=(3 * size, 3 * size),
+    ).tocoo()
+    rows, columns = (size * (index % 3) + index // 3 for index in (blocks.row, blocks.col))
+    matrix = sparse.csr_array((blocks.data, (rows, columns)), shape=(3 * size, 3 * size))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Sparse")
+        return torch.sparse_csr_tensor(
+            torch.as_tensor(matrix.indptr.astype(np.int32)),
+            torch.as_tensor(matrix.indices.astype(np.int32)),
+            torch.as_tensor(matrix.data),
+            size=matrix.shape,
+        ).to(template)
+
+
+def _entries(pattern: BlockPattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(B, 3, 3) where the entries of each block lie in compressed rows, and their columns."""
+    counts, first = np.diff(pattern.offsets)[pattern.rows], pattern.offsets[pattern.rows]
+    row, column = _AXES[:, None], _AXES
+    within = np.arange(len(counts)) - first
+    places = (
+        3 * (len(counts) * row + first[:, None, None])
+        + column * counts[:, None, None]
+        + within[:, None, None]
+    )
+    columns = np.broadcast_to(pattern.size * column + pattern.columns[:, None, None], places.shape)
+    return places, columns
+
+
+class BlockRows:
+    """The matrix of a block pattern in compressed rows of blocks.
+
+    torch's own sparse products are cuSPARSE's on CUDA, which do not promise the same bits again.
+    """
+
+    def __init__(self, pattern: BlockPattern) -> None:
+        self._rows = _on_device(pattern, pattern.device)
+        #: Offsets, columns and blocks, on the pattern and beside it.
+        self._parts: list[tuple[Tensor, Tensor, Tensor]] = []
+
+    def set_values(self, matrix: BlockMatrix) -> None:
+        """Sets the values to those of a matrix on the pattern, which is not to change after it."""
+        self._parts = [(*self._rows, matrix.values)]
+        if len(more := matrix.off_pattern):
+            blocks = torch.as_tensor(more.values).to(matrix.values)
+            self._parts.append((*_on_device(more, matrix.values.device), blocks))
+
+    def matvec(self, vector: Tensor) -> Tensor:
+        """(3, n) product with a (3, n) vector."""
+        by_unknown = vector.T.contiguous()
+        product, *others = (_product(*part, by_unknown) for part in self._parts)
+        for other in others:
+            product += other
+        return product.T.contiguous()
+
+
+def matrix_rows(pattern: BlockPattern, dtype: torch.dtype) -> BlockRows | ScalarRows:
+    """What multiplies with matrices of a pattern on its device."""
+    return BlockRows(pattern) if pattern.device.type == "cuda" else ScalarRows(pattern, dtype)
+
+
+def _on_device(
+    pattern: BlockPattern | OffPatternBlocks, device: torch.device
+) -> tuple[Tensor, Tensor]:
+    """Offsets and columns."""
+    return (
+        torch.as_tensor(pattern.offsets, device=device),
+        torch.as_tensor(pattern.columns, device=device),
+    )
+
+
+def _product(offsets: Tensor, columns: Tensor, blocks: Tensor, vector: Tensor) -> Tensor:
+    """(n, 3) product of (B, 9) blocks, row by row, with an (n, 3) vector."""
+    terms = blocks.view(-1, 3, 3) * vector.index_select(0, columns)[:, None]
+    return segment_sums(terms.sum(2), offsets)

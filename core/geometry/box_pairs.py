@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .point_grid import PointGrid
+from .winding_number import PointGrid
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
 from .groups import first_of_each
-from .point_grid import PointGrid
 from .tet_mesh import FACES, TetMesh
-from .triangle_distance import point_triangle_distance
+from .triangles import point_triangle_distance
+from .winding_number import PointGrid
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .cage_fit import laplacian
 from .embedding import Embedding
-from .harmonic import laplacian
+from .groups import vertex_sums
 from .rigid_fit import closest_rotations, rigid_fit
 from .tet_mesh import TetMesh
-from .vertex_sums import vertex_sums
 
 FloatArray = NDArray[np.float64]
 

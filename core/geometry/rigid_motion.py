@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from .segments import segment_sums
@@ -95,3 +97,6 @@ def _sums(values: Tensor, offsets: Tensor | None) -> Tensor:
     if offsets is None:
         return values.sum(0, keepdim=True)
     return segment_sums(values.contiguous(), offsets)
+
+
+FloatArray = NDArray[np.float64]

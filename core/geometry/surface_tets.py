@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .closest_point import closest_in_triangle
 from .groups import expand
 from .tets_around import TetsAround, barycentric_coordinates, barycentric_maps
+from .triangles import closest_in_triangle
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

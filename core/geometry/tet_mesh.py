@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
 from ..tracked import tracks_tensors
-from .groups import equal_rows
+from .groups import equal_rows, vertex_areas
 from .surface_tets import SurfaceTets
-from .vertex_sums import vertex_areas
 
 # A tet flatter than this fraction of its longest edge cubed has no usable shape gradient.
 DEGENERATE_VOLUME = 1e-10

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .degenerate import have_area
-from .vertex_sums import vertex_sums
+from .groups import vertex_sums
+from .triangles import have_area
 
 FloatArray = NDArray[np.float64]
 Triangles = NDArray[np.integer[Any]]

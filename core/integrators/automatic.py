@@ -17,15 +17,14 @@ from ..potentials.contact.clearance import Clearance, Trajectory
 from ..state import Hindrance, SolverStatistics, State
 from ..system import System
 from .bdf2 import BDF2
-from .contact_failures import CostlyFrameError
+from .contact_failures import CostlyFrameError, why_no_contact
 from .explicit_stepper import ExplicitStepper
 from .frame_budget import FrameBudget
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
-from .slowest_vibration import slowest_frequency
+from .stability import slowest_frequency
 from .symplectic_euler import SymplecticEuler
-from .why_no_contact import why_no_contact
 
 # Seconds of an explicit step, and of an implicit frame: fixed cost, and cost a tet. Measured on two
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+from ..compiled import is_compiled
 from ..errors import InstabilityError
+from ..system import System
 
 
 class BlockedStepError(InstabilityError):
@@ -16,3 +18,23 @@ class CostlyFrameError(InstabilityError):
 
 class DivergedStepError(InstabilityError):
     """Steps gain energy, as short as they have become."""
+
+
+def why_no_contact(system: System) -> str:
+    """Why explicit steps cannot let the bodies of a scene meet or hold each other, in words that go
+    on from a name; empty where they can."""
+    contact, cure = system.scene.contact, "choose Automatic or Implicit Euler"
+    if system.scene.attachments:
+        return f"cannot attach bodies; {cure}, or do without attachments."
+    if system.obstacles.need_explicit_steps:
+        return "cannot let surfaces meet beside spheres or a bouncy ground; do without those."
+    if contact is not None and contact.formulation == "original" and contact.stiffness is None:
+        return (
+            f"cannot adapt the stiffness of contact, as its method Original does; {cure}, or the "
+            "method Convergent."
+        )
+    if not is_compiled():
+        return f"needs numba to let surfaces meet; {cure}, or install numba."
+    if system.device.type != "cpu":
+        return f"lets surfaces meet on CPUs alone; {cure}, or compute on the CPU."
+    return ""

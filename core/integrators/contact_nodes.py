@@ -13,7 +13,7 @@ from ..kernels.contact_constraints import Constraints, Interpolation
 from ..kernels.flat_tets import FlatTets
 from ..kernels.ground_constraints import GroundLaws
 from ..potentials.contact.surface import CollisionSurface
-from ..potentials.ground_points import EmbeddedPoints
+from ..potentials.ground import EmbeddedPoints
 from ..system import System
 
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from ..errors import InstabilityError, SceneError
 from ..system import System
+from .contact_failures import why_no_contact
 from .explicit_stepper import (
     ExplicitStepper,
     more_substeps,
@@ -19,7 +20,6 @@ from .explicit_stepper import (
 from .fixed_step_integrator import FixedStepIntegrator
 from .mesh_contact_step import MeshContactStep
 from .stability import Spectrum, spectrum
-from .why_no_contact import why_no_contact
 
 # Default steps are this fraction of the stability limit at rest: compressed tets are stiffer.
 SAFETY_FACTOR = 0.5

@@ -13,9 +13,36 @@ from torch import Tensor
 from ..potentials import PrescribedPotential
 from ..scene.channel import ROUNDING
 from ..system import System
-from .captured_step import CapturedStep
-from .damping import impulse_times, velocity_retention
 from .mesh_contact_step import MeshContactStep
+from .stability import impulse_times, velocity_retention
+
+# Libraries set themselves up in the first runs, which must not be recorded.
+WARM_UPS = 3
+
+
+class CapturedStep:
+    """Does again what ``step`` does, and leaves its tensors changed as if it had run some times.
+
+    Args:
+        step: works on CUDA tensors that stay in place, and never looks at their values.
+    """
+
+    def __init__(self, step: Callable[[], None]) -> None:
+        # The graph works on the tensors that the substep holds.
+        self._step = step
+        stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(WARM_UPS):
+                step()
+        torch.cuda.current_stream().wait_stream(stream)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph, stream=stream):
+            step()
+
+    def __call__(self) -> None:
+        self._graph.replay()
+
 
 # Energy changes that take long are taken so often in a frame, each in the middle of its part.
 ENERGY_SAMPLES = 4

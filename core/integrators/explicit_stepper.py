@@ -15,11 +15,11 @@ from ..scene.soft_body import burst_warning
 from ..state import Energies, State
 from ..system import System
 from .contact_failures import BlockedStepError, DivergedStepError
-from .energy_rounding import EnergyRounding
 from .explicit_step import ExplicitStep
 from .fixed_step_integrator import FixedStepIntegrator
 from .integrator import TimeStepper
 from .mesh_contact_step import MeshContactStep
+from .stability import EnergyRounding
 
 # What diverges is taken again with twice the substeps, at most this often in a run.
 MAX_RETRIES = 6

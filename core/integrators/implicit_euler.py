@@ -10,9 +10,9 @@ from torch import Tensor
 from ..scene.integrator_table import INTEGRATORS
 from ..state import State
 from ..system import System
-from .damping import decay, impulse_time
 from .implicit_stepper import ImplicitStepper, Prediction
 from .integrator import Integrator
+from .stability import decay, impulse_time
 
 
 @dataclass(frozen=True)

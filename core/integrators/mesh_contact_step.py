@@ -28,6 +28,7 @@ from ..kernels.free_steps import pair_step_sizes, shorten, shorten_falls
 from ..kernels.ground_constraints import find_ground
 from ..kernels.step_nodes import end_step, write_fixed_moves, write_nodes
 from ..potentials.contact import accepted_moves
+from ..potentials.contact.barrier import physical_stiffness
 from ..potentials.contact.candidates import Candidates
 from ..potentials.contact.detection import (
     MIN_DISTANCE_RATIO,
@@ -36,7 +37,6 @@ from ..potentials.contact.detection import (
 )
 from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
 from ..potentials.contact.rest_distance import pair_distances
-from ..potentials.contact.stiffness import physical_stiffness
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.height_floor import FLOOR_RATIO, HeightFloor
 from ..scene.contact_distances import contact_distances

@@ -12,10 +12,9 @@ from torch import Tensor
 
 from ..scene.integrator_table import INTEGRATORS
 from ..system import System
-from .damping import impulse_times, velocity_retention
 from .explicit_integrator import ExplicitIntegrator
 from .explicit_step import ExplicitStep
-from .stability import Spectrum
+from .stability import Spectrum, impulse_times, velocity_retention
 
 # What the energy of the fastest vibration may grow by in a second at steps chosen for it.
 ENERGY_GROWTH_PER_S = 0.1

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..minimizers.incremental_potential import IncrementalPotential
 from ..potentials.posed_elasticity import PosedElasticity
+from ..state import Energies
 from ..system import System
 
 # The Rayleigh quotient approaches the largest eigenvalue from below; this many products bring it
@@ -121,3 +123,147 @@ def _largest_eigenvalue(system: System, operator: Callable[[Tensor], Tensor]) ->
             return 0.0
         direction = image
     return eigenvalue
+
+
+# Inverse iterations: the Rayleigh quotient has converged to a few per cent.
+ITERATIONS, LINEAR_TOLERANCE = 6, 1e-2
+# Of the inertia that keeps the matrix definite where nothing holds a body: slower than any wobble.
+SHIFT_S = 2.0
+
+
+def slowest_frequency(system: System) -> float:
+    """ω in rad/s of the slowest vibration about the start, rigid motions of what nothing holds left
+    out; infinite where there is none.
+
+    Source: inverse iteration, Golub and Van Loan, "Matrix Computations", 4th edition, section 8.2.
+    """
+    objective = IncrementalPotential(system, with_contact=False)
+    positions = system.initial_positions
+    objective.begin_static_step(positions, SHIFT_S, SHIFT_S)
+    matrix, solver = objective.hessian(positions), objective.linear_solver()
+    solver.begin()
+    solver.prepare(matrix, objective.unknowns(positions))
+    mass, rigid = system.free_mass, _rigid_motions(system, positions)
+    generator = torch.Generator().manual_seed(0)
+    start = torch.randn(positions.shape, generator=generator, dtype=torch.float64)
+    direction = _without(rigid, start.to(positions) * system.free, mass)
+    squared = math.inf
+    for _ in range(ITERATIONS):
+        size = float((mass * direction.square()).sum().sqrt())
+        if not size > 0.0:
+            return math.inf
+        direction = direction / size
+        solution = solver.solve(objective.unknowns(mass * direction), LINEAR_TOLERANCE, 0.0)
+        image = _without(rigid, objective.vectors(solution.x), mass)
+        # Of (K + M/s²)⁻¹ M, whose largest eigenvalue belongs to the slowest vibration.
+        largest = float((mass * direction * image).sum())
+        squared = 1.0 / largest - 1.0 / SHIFT_S**2 if largest > 0.0 else math.inf
+        direction = image
+    return math.sqrt(max(0.0, squared))
+
+
+def _rigid_motions(system: System, positions: Tensor) -> list[Tensor]:
+    """(3, N) motions of the bodies without pins, orthonormal by mass."""
+    motions: list[Tensor] = []
+    for where in system.body_slices():
+        if not bool(system.free[where].all()):
+            continue
+        arms = positions[:, where] - positions[:, where].mean(1, keepdim=True)
+        axes = torch.eye(3).to(arms)
+        turns = [torch.linalg.cross(axis[:, None].expand_as(arms), arms, dim=0) for axis in axes]
+        for motion in [*(axis[:, None].expand_as(arms) for axis in axes), *turns]:
+            whole = torch.zeros_like(positions)
+            whole[:, where] = motion
+            whole = _without(motions, whole, system.mass)
+            size = float((system.mass * whole.square()).sum().sqrt())
+            if size > 0.0:
+                motions.append(whole / size)
+    return motions
+
+
+def _without(motions: list[Tensor], direction: Tensor, mass: Tensor) -> Tensor:
+    """What is left of a (3, N) direction beside motions that are orthonormal by mass."""
+    for motion in motions:
+        direction = direction - float((mass * motion * direction).sum()) * motion
+    return direction
+
+
+# Of the errors that are added up below, each one unit of rounding.
+MARGIN_FACTOR = 64.0
+
+
+class EnergyRounding:
+    """What rounding makes of the energies of a system.
+
+    A coordinate x is known to δ = ε x, ε the unit of rounding, and so the deformation gradient to
+    δ |∇|, |∇| the root of the sum of the squared gradients of a tet's shape functions. The energy
+    of a tet at rest is then known to 2μV (ε + δ |∇|), because terms of about 2μV cancel, and each
+    step moves vertices by δ, which adds up to (λ + 2μ) V δ² |∇|².
+
+    Args:
+        system: whose energies are added up.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._eps = torch.finfo(system.dtype).eps
+        self._weight = system.max_gravity * float(system.mass.sum())
+        self._cancelled = self._strained = self._stiffness = 0.0
+        for part in system.elasticities:
+            tets, material = part.tets, part.material
+            squares = tets.shape_gradients.double().square().sum((0, 1))
+            volumes = part.scale(part.stiffest) * tets.volumes
+            shear = 2.0 * (material.mu * volumes).double()
+            bulk = (material.lam * volumes).double()
+            self._cancelled += float(shear.sum())
+            self._strained += float((shear * squares.sqrt()).sum())
+            self._stiffness += float(((shear + bulk) * squares).sum())
+
+    def joules(self, energies: Energies, positions: Tensor, substeps: int) -> float:
+        """By which a frame of ``substeps`` that ends at (3, N) ``positions`` may seem to gain."""
+        farthest = float(positions.abs().max())
+        coordinate = self._eps * farthest
+        terms = energies.kinetic + abs(energies.elastic) + energies.ground + abs(energies.forces)
+        known = self._eps * (terms + self._cancelled) + coordinate * (self._weight + self._strained)
+        moved = substeps * self._stiffness * coordinate * coordinate
+        total = MARGIN_FACTOR * (known + moved)
+        return total if math.isfinite(total) else 0.0
+
+
+def decay(rate: Tensor | float, step: float) -> Tensor | float:
+    """The factor on velocities over a step.
+
+    Args:
+        rate: α in 1/s, a number or (N,).
+        step: in seconds.
+    """
+    if isinstance(rate, float):
+        return math.exp(-rate * step)
+    return (-step * rate).exp()
+
+
+def impulse_time(rate: Tensor | float, step: float) -> Tensor | float:
+    """(1 − e^(−αh))/α in seconds: a force over mass times this is what it adds to a velocity that
+    decays meanwhile.
+
+    Args:
+        rate: α in 1/s, a number or (N,).
+        step: h in seconds.
+    """
+    if isinstance(rate, float):
+        return -math.expm1(-rate * step) / rate if rate > 0.0 else step
+    damped = rate > 0.0
+    exact = -torch.expm1(-step * rate) / torch.where(damped, rate, 1.0)
+    # What it is at a rate of zero has a slope there, too.
+    return torch.where(damped, exact, step - 0.5 * step * step * rate)
+
+
+def velocity_retention(system: System, step: float) -> Tensor:
+    """(N,) the share of its velocity that each vertex keeps over a step; prescribed ones keep
+    theirs."""
+    whole = torch.ones_like(system.mass)
+    return torch.where(system.free, whole * decay(system.damping, step), whole)
+
+
+def impulse_times(system: System, step: float) -> Tensor:
+    """(N,) ``impulse_time`` of each vertex."""
+    return torch.ones_like(system.mass) * impulse_time(system.damping, step)

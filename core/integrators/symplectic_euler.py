@@ -10,7 +10,7 @@ from ..scene.integrator_table import INTEGRATORS
 from ..system import System
 from .explicit_integrator import ExplicitIntegrator
 from .explicit_step import ExplicitStep
-from .motion import move
+from .integrator import move
 from .stability import Spectrum
 
 

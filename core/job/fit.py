@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..adjoint import match_shape, sag_free
+from ..adjoint.hit_target import MAX_RUNS, Throws
+from ..adjoint.hit_target import find_throw as find
 from ..adjoint.match_shape import met_distance
 from ..adjoint.observer import Observer
 from ..adjoint.refusals import refuse_scene
-from ..errors import SceneError
+from ..errors import InstabilityError, SceneError
 from ..materials import Material
 from ..scene.channel import Channel
 from ..scene.rest_shape import TetRestShape
@@ -26,15 +28,68 @@ from .fits import (
     FollowKeys,
     Found,
     FoundStiffness,
+    FoundThrow,
     HitTarget,
     KeepShape,
     KeptShape,
     MatchShape,
 )
 from .follow import follow
-from .output import say
-from .search import Search, positions, skin_of
-from .throw import find_throw
+from .log import say
+from .search import FloatArray, Search, positions, skin_of
+
+
+def find_throw(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:
+    """The throw that a job asks for.
+
+    Raises:
+        SuppleError: as ``hit_target`` does.
+    """
+    scene, seconds = job.tet_scene, wanted.frame * job.settings.frame_time
+
+    def fly(changed: Scene) -> FloatArray:
+        body = changed.bodies[wanted.body]
+        throw = {"velocity": body.velocity, "angular_velocity": body.angular_velocity}
+        try:
+            return positions(job, wanted.body, wanted.frame, **throw)[-1]
+        except InstabilityError as error:
+            say(f"a throw failed: {error}")
+            raise
+
+    throws = Throws(
+        scene,
+        wanted.body,
+        fly,
+        np.asarray(wanted.target),
+        mean_of(scene.bodies[wanted.body], wanted.weights),
+        wanted.frame,
+        seconds,
+        wanted.with_spin,
+        MAX_RUNS,
+        observe,
+    )
+    throw = find(throws)
+    return FoundThrow(
+        throw.velocity,
+        throw.angular_velocity,
+        throw.distance,
+        hits=throw.hits,
+        set_distance=throw.set_distance,
+    )
+
+
+def mean_of(body: SoftBody, weights: FloatArray | None) -> FloatArray:
+    """(N,) weights of the tet vertices in the place of a body: its centre of mass, or a mean of
+    (V,) points of its skin. They sum to one."""
+    mesh = tet_mesh_of(body)
+    if weights is None:
+        mass = mesh.lumped_mass(body.density)
+        return mass / mass.sum()
+    seen = skin_of(body)
+    each = weights[:, None] * seen.weights
+    mean = np.zeros(len(mesh.vertices))
+    np.add.at(mean, seen.indices, each)
+    return mean / mean.sum()
 
 
 def fit(job: Job) -> None:

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from ..errors import DamageError, SceneError
 from ..scene import checks
 from ..scene.checks import Vector
-from ..scene.rest_shape import TetRestShape
+from ..scene.rest_shape import ControlKind, TetControl, TetRestShape
 from ..scene.schema import check_kinds, check_members, conforms
-from ..scene.tet_control import ControlKind, TetControl
 from . import files, scene_file
 
 FloatArray = NDArray[np.float64]

@@ -21,13 +21,13 @@ from ..adjoint.observer import Observer
 from ..errors import SceneError
 from ..geometry.posed_tets import posed_vertices
 from ..integrators import BDF2, ImplicitEuler, Integrator
-from ..preparation.pin_transfer import pinned_tet_vertices
-from ..preparation.tet_control_transfer import with_tet_control
+from ..preparation.pins import pinned_tet_vertices
+from ..preparation.transfers import with_tet_control
 from ..scene.channel import Channel
+from ..scene.rest_shape import ControlKind, TetControl
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
-from ..scene.tet_control import ControlKind, TetControl
 from . import Job
 from .fits import FollowKeys, FoundControl
 from .search import Search, positions

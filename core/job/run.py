@@ -18,7 +18,7 @@ from ..scene.scene import Scene
 from ..settled_start import settle_start
 from ..simulator import Frame, Simulator
 from . import Job, Settings
-from .output import say, say_settling
+from .log import say, say_settling
 
 
 def simulate(job: Job) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import JobError
-from ..scene.frame_times import FrameTimes
+from ..scene.channel import FrameTimes
 from ..scene.start import RunStart
 from ..scene.start_shape import start_velocities, tet_mesh_of
 from .folder import Job

@@ -16,25 +16,21 @@ from ..errors import DamageError, JobError, SceneError
 from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from ..materials import MODELS
-from ..scene.absorber import Absorber
 from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
-from ..scene.fluid import Fluid
-from ..scene.force_fields import Falloff, ForceField, Wind
+from ..scene.force_fields import Absorber, Falloff, ForceField, VelocityGrid, Wind
+from ..scene.forces import Fluid
 from ..scene.goals import Goals
 from ..scene.ground import Ground, Sphere
 from ..scene.paint import Paint, SurfacePaint
 from ..scene.plasticity import Plasticity
-from ..scene.release import Release
-from ..scene.rest_shape import RestShape, TetRestShape
+from ..scene.rest_shape import RestShape, TetControl, TetRestShape
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members
 from ..scene.skin import Skin, SurfaceMesh
 from ..scene.soft_body import SoftBody
 from ..scene.start import PosedStart, RunStart
-from ..scene.stitches import Stitches
-from ..scene.tet_control import TetControl
-from ..scene.velocity_grid import VelocityGrid
+from ..scene.stitches import Release, Stitches
 from .files import read_arrays, read_json, write_arrays, write_json
 
 Arrays = dict[str, NDArray[Any]]

@@ -24,7 +24,7 @@ from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import skin_embedding_of
 from . import Job
-from .output import say
+from .log import say
 from .run import simulator_of
 
 # Of implicit steps in place of others: with so many a bounce loses little.

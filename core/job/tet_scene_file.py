@@ -7,10 +7,46 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DamageError
+from ..geometry.embedding import Embedding
+from ..geometry.tet_mesh import TetMesh
 from ..scene.scene import Scene
 from ..scene.schema import conforms
+from ..scene.soft_body import SoftBody
 from . import scene_file
-from .embeddings import check_embeddings
+
+
+def check_embeddings(path: Path, body: SoftBody) -> None:
+    """
+    Args:
+        path: of the file that the body was read from.
+
+    Raises:
+        DamageError: when a surface follows vertices that there are not.
+    """
+    if not isinstance(body.mesh, TetMesh):
+        raise DamageError(path, f"{body.name} has no tetrahedra")
+    count = len(body.mesh.vertices)
+    skins = [] if body.skin is None else [body.skin, *body.skin.refined]
+    for surface in (*skins, body.contact_surface, body.seen_surface):
+        if surface is None or surface.embedding is None:
+            continue
+        if not _fits(surface.embedding, len(surface.points), count, 4):
+            raise DamageError(path, f"{body.name} does not fit its surface")
+    if not all(_fits(skin.phong, len(skin.points), count) for skin in skins):
+        raise DamageError(path, f"{body.name} does not fit its surface")
+
+
+def _fits(
+    embedding: Embedding | None, points: int, vertices: int, width: int | None = None
+) -> bool:
+    """Whether an embedding, where there is one, is of so many points in so many tet vertices."""
+    if embedding is None:
+        return True
+    indices, shape = embedding.indices, embedding.weights.shape
+    if indices.shape != shape or len(shape) != 2 or len(indices) != points:
+        return False
+    return width in (None, shape[1]) and not ((indices < 0) | (indices >= vertices)).any()
+
 
 # ``settings`` are those that frames depend on; older versions do not write them.
 _MEMBERS: dict[str, Any] = {

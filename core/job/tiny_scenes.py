@@ -13,17 +13,15 @@ import numpy as np
 from ..geometry.embedding import embed
 from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear, StableNeoHookean
-from ..scene.absorber import Absorber
 from ..scene.channel import Channel
 from ..scene.contact_settings import Collider, Contact, ContactSurface
-from ..scene.force_fields import ForceField
+from ..scene.force_fields import Absorber, ForceField, VelocityGrid
 from ..scene.goals import Goals
 from ..scene.ground import Ground
 from ..scene.plasticity import Plasticity
 from ..scene.rest_shape import RestShape
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..scene.velocity_grid import VelocityGrid
 
 if TYPE_CHECKING:
     from ..integrators import Integrator

@@ -21,7 +21,7 @@ from ..errors import SuppleError
 from ..garbage import kept_for_good
 from ..scene.scene import Scene
 from . import compilers, kept_loops, tiny_scenes
-from .output import last_line, say
+from .log import last_line, say
 from .tiny_scenes import Piece
 
 _PREPARING = "preparing "

@@ -13,7 +13,7 @@ from ..errors import DamageError, IntersectionError, JobError
 from ..preparation.prepared import prepare
 from ..version import version
 from . import OUTPUT, Job, files, fits, lock
-from .output import say
+from .log import say
 from .warm_up import prepare_everything, prepare_for, say_compiling
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Functions of symmetric matrices and their derivatives, for the kernels over tets.
 
-Their torch counterpart, with its source, is in ``core/adjoint/symmetric_functions.py``.
+Their torch counterpart, with its source, is in ``core/adjoint/tape_plasticity.py``.
 """
 
 from __future__ import annotations

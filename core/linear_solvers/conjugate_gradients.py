@@ -1,18 +1,232 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Preconditioned conjugate gradients that stop on an estimate of the error's energy."""
+"""Conjugate gradients on two levels: in compiled loops, and in torch passes on CUDA."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..assembly.block_matrix import BlockMatrix, BlockPattern
-from ..compiled import is_compiled
-from .compiled_cg import CompiledCG
-from .solution import Solution
-from .torch_cg import TorchCG
+from ..assembly.block_matrix import BlockMatrix, BlockPattern, matrix_rows
+from ..compiled import is_compiled, use_threads
+from ..kernels.conjugate_gradients import invert_blocks, precondition_all, solve
+from .rank_ones import RankOneUpdate
+from .rigid_modes import RigidModes, TorchRigidModes
+
+End = Literal["converged", "limit", "indefinite"]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """An approximate solution.
+
+    Args:
+        x: (n, 3).
+        iterations: taken.
+        end: ``converged``, ``limit`` of iterations or ``indefinite`` matrix.
+    """
+
+    x: Tensor
+    iterations: int
+    end: End
+
+
+#: Fewer rows than this a thread cost more to hand out than to multiply.
+ROWS_PER_THREAD = 500
+
+#: How the iteration may end, by the number that the compiled loop returns.
+END: tuple[End, ...] = ("converged", "limit", "indefinite")
+
+
+class CompiledCG:
+    """The compiled side of ``ConjugateGradients``, which says what the arguments are."""
+
+    def __init__(
+        self, pattern: BlockPattern, group_offsets: NDArray[np.int32], dtype: torch.dtype
+    ) -> None:
+        self._pattern = pattern
+        self._modes = RigidModes(pattern, group_offsets)
+        self._vectors = torch.empty(5, pattern.size, 3, dtype=dtype).numpy()
+        self._inverse = np.empty((pattern.size, 9), dtype=self._vectors.dtype)
+        self._coarse = np.zeros((2, 6 * self._modes.count))
+        self._sums = np.empty(self._modes.count)
+        none = np.empty((0, pattern.size, 3), dtype=self._vectors.dtype)
+        self._no_rank_ones = none, none, np.empty(0), np.empty((0, 0)), np.empty((2, 0))
+
+    def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
+        self._values, self._off_pattern = matrix.values.numpy(), matrix.off_pattern
+        invert_blocks(matrix.diagonal_blocks().view(-1, 9).numpy(), self._inverse)
+        self._coarse_inverse = self._modes.update(matrix, positions.numpy()).numpy()
+        self._rank_ones = self._no_rank_ones
+        if matrix.rank_ones:
+            update = RankOneUpdate(matrix.rank_ones, self._precondition_blocks)
+            shape = (len(matrix.rank_ones), -1, 3)
+            self._rank_ones = (
+                update.directions.view(shape).numpy(),
+                update.solutions.view(shape).numpy(),
+                update.factors.double().numpy(),
+                update.inverse_capacitance.double().numpy(),
+                np.empty((2, len(matrix.rank_ones))),
+            )
+
+    def _precondition_blocks(self, residual: Tensor) -> Tensor:
+        """Of an (n, 3) residual, without the terms of rank one."""
+        self._vectors[1] = residual.numpy()
+        groups = self._modes.offsets, self._modes.group_of, self._modes.centroid_offsets
+        precondition_all(groups, (self._inverse, self._coarse_inverse), self._vectors, self._coarse)
+        return torch.from_numpy(self._vectors[2].copy())
+
+    def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
+        # Not in the loop: to assign arrays there takes five seconds to compile.
+        self._vectors[0], self._vectors[1], self._vectors[3] = 0.0, rhs.numpy(), 0.0
+        use_threads(self._pattern.size, ROWS_PER_THREAD)
+        iterations, end = solve(
+            (self._pattern.offsets, self._pattern.columns, self._values),
+            (self._off_pattern.offsets, self._off_pattern.columns, self._off_pattern.values),
+            (self._modes.offsets, self._modes.group_of, self._modes.centroid_offsets),
+            (self._inverse, self._coarse_inverse),
+            self._rank_ones,
+            (self._vectors, self._coarse, self._sums, np.zeros(limit + 1)),
+            (relative * relative, absolute * absolute),
+        )
+        return Solution(torch.from_numpy(self._vectors[0]), iterations, END[end])
+
+
+#: Iterations between looks on CUDA; those too many are left out of the solution.
+SYNC_INTERVAL_ITERATIONS = 8
+
+
+class TorchCG:
+    """The torch side of ``ConjugateGradients``, which says what the arguments are."""
+
+    def __init__(
+        self, pattern: BlockPattern, group_offsets: NDArray[np.int32], dtype: torch.dtype
+    ) -> None:
+        self._matrix = matrix_rows(pattern, dtype)
+        self._modes = TorchRigidModes(pattern, group_offsets)
+        self._sync_interval = SYNC_INTERVAL_ITERATIONS if pattern.device.type == "cuda" else 1
+
+    def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:
+        self._matrix.set_values(matrix)
+        self._inverse = _inverses(matrix.diagonal_blocks())
+        self._modes.update(matrix, positions)
+        self._update: RankOneUpdate | None = None
+        if matrix.rank_ones:
+            terms = tuple((u.T.contiguous(), factor) for u, factor in matrix.rank_ones)
+            self._update = RankOneUpdate(terms, self._precondition_blocks)
+
+    def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
+        search = _Search(self._matvec, self._precondition, rhs)
+        estimate = _ErrorEstimate(relative * relative, absolute * absolute)
+        for first in range(0, limit, self._sync_interval):
+            count = min(self._sync_interval, limit - first)
+            scalars, solutions = zip(*(search.iterate() for _ in range(count)), strict=True)
+            for index, (rho, curvature) in enumerate(torch.stack(scalars).tolist()):
+                end = estimate.end_after(rho, curvature)
+                if end is not None:
+                    return Solution(_rows(solutions[index]), estimate.iterations, end)
+        return Solution(_rows(search.x), limit, "limit")
+
+    def _matvec(self, vector: Tensor) -> Tensor:
+        image = self._matrix.matvec(vector)
+        return image if self._update is None else image + self._update.product(vector)
+
+    def _precondition(self, residual: Tensor) -> Tensor:
+        found = self._precondition_blocks(residual)
+        return found if self._update is None else self._update.corrected(found)
+
+    def _precondition_blocks(self, residual: Tensor) -> Tensor:
+        """Without the terms of rank one."""
+        return (self._inverse * residual).sum(1) + self._modes.correction(residual)
+
+
+class _Search:
+    """The vectors and scalars of one solve."""
+
+    def __init__(
+        self,
+        matvec: Callable[[Tensor], Tensor],
+        precondition: Callable[[Tensor], Tensor],
+        rhs: Tensor,
+    ) -> None:
+        self._matvec, self._precondition = matvec, precondition
+        self._residual = rhs.T.clone(memory_format=torch.contiguous_format)
+        #: (3, n), the solution so far.
+        self.x = torch.zeros_like(self._residual)
+        self._direction = torch.zeros_like(self._residual)
+        self._rho = rhs.new_ones((), dtype=torch.float64)
+
+    def iterate(self) -> tuple[Tensor, Tensor]:
+        """Takes a step; returns ρ = r·M⁻¹r and the curvature p·Ap that it rests on, and the
+        solution after it.
+
+        Where one of them is not positive no step is taken, and later ones are without meaning.
+        """
+        residual = self._residual.double()
+        preconditioned = self._precondition(residual)
+        rho = _dot(residual, preconditioned)
+        self._direction.mul_(rho / self._rho).add_(preconditioned)
+        image = self._matvec(self._direction)
+        curvature = _dot(self._direction, image)
+        good, step = torch.minimum(rho, curvature) > 0.0, rho / curvature
+        # Not just a step of zero: what came of a breakdown may be infinite.
+        self.x = torch.where(good, self.x.addcmul(self._direction, step), self.x)
+        self._residual.addcmul_(image, step, value=-1.0)
+        self._rho = rho
+        return torch.stack([rho, curvature]), self.x
+
+
+class _ErrorEstimate:
+    """What the host knows of a solve, and whether that is enough.
+
+    Args:
+        relative, absolute: tolerances on the error's energy, squared.
+    """
+
+    def __init__(self, relative: float, absolute: float) -> None:
+        self._relative, self._absolute = relative, absolute
+        # The energy norm of the solution after each iteration, squared.
+        self._energies = [0.0]
+
+    @property
+    def iterations(self) -> int:
+        return len(self._energies) - 1
+
+    def end_after(self, rho: float, curvature: float) -> End | None:
+        """How the next iteration ends the search, if it does."""
+        if rho == 0.0:
+            return "converged"
+        if not (rho > 0.0 and curvature > 0.0):
+            return "indefinite"
+        energy = self._energies[-1] + rho * rho / curvature
+        self._energies.append(energy)
+        # What the last quarter of the iterations gained, and three more.
+        before = self.iterations - 3 - self.iterations // 4
+        if before <= 0:
+            return None
+        error = energy - self._energies[before]
+        return "converged" if error <= max(self._relative * energy, self._absolute) else None
+
+
+def _rows(vector: Tensor) -> Tensor:
+    """A (3, n) vector as (n, 3)."""
+    return vector.T.contiguous()
+
+
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    return torch.dot(a.double().view(-1), b.double().view(-1))
+
+
+def _inverses(blocks: Tensor) -> Tensor:
+    """(n, 3, 3) symmetric blocks to their inverses by cofactors, (3, 3, n)."""
+    cofactors = torch.linalg.cross(blocks.roll(-1, 1), blocks.roll(-2, 1), dim=2)
+    determinants = (blocks[:, 0] * cofactors[:, 0]).sum(1)
+    return (cofactors / determinants[:, None, None]).permute(1, 2, 0).contiguous()
 
 
 class ConjugateGradients:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.orientation import orient_consistently
+from ..geometry.triangles import orient_consistently
 from ..geometry.winding_number import winding_number
 from .surface import signed_volume
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.point_grid import PointGrid
 from ..geometry.tets_around import barycentric_maps
-from ..geometry.winding_number import winding_number
+from ..geometry.winding_number import PointGrid, winding_number
 from ..kernels.fragments import INSIDE_WINDING_NUMBER, label_cells
 from ..kernels.triangles import clip_all, measure_windings
 from .bcc_lattice import BccLattice

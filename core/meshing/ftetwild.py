@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..geometry.tet_mesh import TetMesh
-from ..geometry.unreferenced import without_unreferenced
-from .scratch_folder import scratch_folder
-from .tet_budget import REGULAR_TETS_PER_CUBE, check_budget
+from ..geometry.triangles import without_unreferenced
+from .surface import REGULAR_TETS_PER_CUBE, check_budget, scratch_folder
 
 # The envelope sets the time much more than the edge length does. As a fraction of the edge
 # length, then bounded as a fraction of the bounding box's diagonal.

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from ..geometry.components import components
 from ..geometry.gas_boundary import MIN_HOLLOW_VOLUME_RATIO, gas_volume
-from ..geometry.orientation import orient_consistently
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.triangles import orient_consistently
 from ..geometry.winding_number import winding_number
 from .cells import points_in_tets
 from .surface import is_closed, signed_volume

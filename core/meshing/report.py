@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..geometry.components import components
-from ..geometry.orientation import orient_consistently
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.triangles import orient_consistently
 from .bending import MAX_BENDING_RATIO, bending_ratio, thin_thickness
 from .surface import is_closed, signed_volume
 

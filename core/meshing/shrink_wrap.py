@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.closest_point import closest_in_triangle
 from ..geometry.groups import equal_rows, first_of_each
 from ..geometry.tet_mesh import FACES
 from ..geometry.tets_around import TetsAround, barycentric_coordinates, barycentric_maps
+from ..geometry.triangles import closest_in_triangle
 from .smoothing import smooth
 from .virtual_nodes import VirtualMesh
 

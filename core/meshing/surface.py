@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import tempfile
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
-from ..geometry.unreferenced import without_unreferenced
+from ..geometry.triangles import without_unreferenced
 from .local_thickness import thin_part
 
 FloatArray = NDArray[np.float64]
@@ -97,3 +101,55 @@ def is_tetrahedron(triangles: IndexArray) -> bool:
         == 4
         == (len(np.unique(triangles)))
     )
+
+
+def split_long_triangles(corners: FloatArray, longest: float) -> FloatArray:
+    """Bisect triangles, given by their corners (T, 3, 3), until no edge exceeds `longest`.
+
+    The pieces cover the same surface with the same orientation; shared edges get no shared
+    vertices.
+    """
+    done = []
+    while len(corners):
+        edges = np.roll(corners, -1, axis=1) - corners
+        squared = (edges**2).sum(axis=2)
+        long = squared.max(axis=1) > longest**2
+        done.append(corners[~long])
+        corners, start = corners[long], squared[long].argmax(axis=1)
+        row = np.arange(len(corners))
+        a, b, c = (corners[row, (start + step) % 3] for step in range(3))
+        middle = 0.5 * (a + b)
+        halves = (np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1))
+        corners = np.concatenate(halves)
+    return np.concatenate(done)
+
+
+REGULAR_TETS_PER_CUBE = 8.5  # of edge 1 in a unit of volume
+_CELLS_AROUND = 3  # the lattice has this many spare along each axis
+
+
+def check_budget(
+    vertices: NDArray[np.float64], edge_length: float, tets_per_cube: float, most: int
+) -> None:
+    """Raise SceneError if the bounding box of vertices (V, 3) holds more than `most` tets."""
+    size = np.ptp(vertices, axis=0)
+
+    def tets(length: float) -> float:
+        return tets_per_cube * float(np.prod(size / length + _CELLS_AROUND))
+
+    if tets(edge_length) <= most:
+        return
+    enough = edge_length
+    while tets(enough) > most:
+        enough *= 1.05
+    raise SceneError(
+        f"An edge length of {edge_length:.3g} m could give {tets(edge_length):.1e} tets, more than "
+        f"the {most:.0e} allowed; use {enough:.2g} m or more (a lower resolution)."
+    )
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[None]:
+    """Changes the process's current folder to a temporary one, and back."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        yield

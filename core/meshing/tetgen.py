@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..geometry.tet_mesh import TetMesh
-from ..geometry.unreferenced import without_unreferenced
-from .scratch_folder import scratch_folder
-from .surface import is_closed
-from .tet_budget import REGULAR_TETS_PER_CUBE, check_budget
+from ..geometry.triangles import without_unreferenced
+from .surface import REGULAR_TETS_PER_CUBE, check_budget, is_closed, scratch_folder
 
 _MAX_TETS = 5_000_000
 _RADIUS_EDGE_RATIO = 1.4

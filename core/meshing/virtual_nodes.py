@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..geometry.components import components
 from ..geometry.groups import first_of_each, numbered_pairs
-from ..geometry.unreferenced import compact_indices
+from ..geometry.triangles import compact_indices
 from .cells import FACE_CORNERS, SAMPLES_PER_FACE, Cells
 
 FloatArray = NDArray[np.float64]

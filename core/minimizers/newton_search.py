@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -13,9 +14,42 @@ from ..assembly.block_matrix import BlockMatrix
 from ..linear_solvers.linear_solver import LinearSolver
 from .incremental_potential import IncrementalPotential
 from .lagged_update import LaggedUpdate
-from .levenberg_marquardt import LevenbergMarquardt
 from .minimize_result import CONVERGED, MinimizeResult
 from .search_path import SearchPath
+
+# Surfaces all but touch below this share of the activation distance. Above it, other surfaces are
+# what cuts steps, and shorter ones only take longer to get there.
+NEAR_DISTANCE_RATIO = 3e-3
+# Below the first of these collision-free step sizes damping begins, below the second it grows, and
+# from the third on it is divided by the factor.
+MIN_STEP_SIZE, MIN_DAMPED_STEP_SIZE, MIN_FREE_STEP_SIZE, DECREASE_FACTOR = 0.1, 0.3, 0.9, 4.0
+MAX_EXTRA_INERTIA = 1e9
+
+
+class LevenbergMarquardt:
+    """The damping of the steps of a search."""
+
+    def __init__(self) -> None:
+        #: So many times the inertia is added to the Hessian.
+        self.extra_inertia = 0.0
+
+    def update(self, step_size: float, distance_ratio: Callable[[], float]) -> bool:
+        """Chooses it for the next step; whether it is another one.
+
+        Args:
+            step_size: the collision-free one of the last step.
+            distance_ratio: finds the least distance of surfaces over the activation distance.
+        """
+        before = self.extra_inertia
+        is_cut = step_size < (MIN_DAMPED_STEP_SIZE if before > 0.0 else MIN_STEP_SIZE)
+        if is_cut and distance_ratio() < NEAR_DISTANCE_RATIO:
+            grown = max(1.0, before) / max(step_size, 1.0 / MAX_EXTRA_INERTIA)
+            self.extra_inertia = min(grown, MAX_EXTRA_INERTIA)
+        elif step_size >= MIN_FREE_STEP_SIZE:
+            is_large = before > DECREASE_FACTOR
+            self.extra_inertia = before / DECREASE_FACTOR if is_large else 0.0
+        return self.extra_inertia != before
+
 
 # A step has to bring this share of the decrease that the gradient promises (Armijo).
 ARMIJO_C1 = 1e-4

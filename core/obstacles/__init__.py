@@ -2,9 +2,8 @@
 """What explicit steps collide with: the ground and fixed bodies."""
 
 from .barrier_step import BarrierStep
-from .obstacle_step import ObstacleStep
+from .obstacle_step import Ball, ObstacleStep, Plane, Surface
 from .obstacles import Obstacles
 from .projection_step import ProjectionStep
-from .surfaces import Ball, Plane, Surface
 
 __all__ = ["Ball", "BarrierStep", "ObstacleStep", "Obstacles", "Plane", "ProjectionStep", "Surface"]

@@ -8,14 +8,18 @@ while elasticity stays explicit. Obstacles then never limit the time step.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled
 from ..kernels import obstacle_contact as contact
+from ..kernels.obstacle_projection import BALL, PLANE
+from ..potentials.ground import EmbeddedPoints
 from ..scene.friction import Coefficients
 
 
@@ -89,3 +93,84 @@ def stopped_share(speed: Tensor, change: Tensor, friction: Coefficients) -> Tens
     # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
     slowed = friction.kinetic * change / speed.clamp(min=torch.finfo(speed.dtype).tiny)
     return torch.where(speed <= friction.static * change, torch.ones_like(speed), slowed)
+
+
+class Surface(Protocol):
+    """A shape known in closed form."""
+
+    def nearest(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Of (3, S) points the (S,) distances, negative inside, and (3, S) outward normals."""
+
+    def numbers(self) -> tuple[int, float, float, float, float]:
+        """What the compiled loop is told: the kind, three coordinates and a radius, in metres."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Level and facing up; ``height`` in metres."""
+
+    height: float
+
+    def nearest(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        return points[2] - self.height, up(points)
+
+    def numbers(self) -> tuple[int, float, float, float, float]:
+        return PLANE, 0.0, 0.0, self.height, 0.0
+
+
+@dataclass(frozen=True)
+class Ball:
+    """Solid inside; ``center`` and ``radius`` in metres."""
+
+    center: tuple[float, float, float]
+    radius: float
+
+    def nearest(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        offset = torch.stack([points[axis] - self.center[axis] for axis in range(3)])
+        away = torch.linalg.vector_norm(offset, dim=0)
+        # From the very centre every way out is as short: up.
+        lost = (away == 0.0).to(points)
+        return away - self.radius, (offset + lost * up(points)) / (away + lost)
+
+    def numbers(self) -> tuple[int, float, float, float, float]:
+        return BALL, *self.center, self.radius
+
+
+def up(points: Tensor) -> Tensor:
+    """(3, S) as many normals of a level surface."""
+    # Made on the device: a recorded CUDA graph may not copy it from the host.
+    zero = torch.zeros_like(points[0])
+    return torch.stack([zero, zero, zero + 1.0])
+
+
+class PointArrays:
+    """Points on a CPU, with room to work in.
+
+    Args:
+        points: those of one tet one after the other.
+    """
+
+    def __init__(self, points: EmbeddedPoints) -> None:
+        #: (S, 4) each.
+        self.corners = np.ascontiguousarray(points.corners.cpu().numpy().T.astype(np.int32))
+        self.shares = np.ascontiguousarray(points.shares.cpu().numpy().T)
+        first = np.ones(len(self.corners), dtype=bool)
+        first[1:] = (self.corners[1:] != self.corners[:-1]).any(axis=1)
+        #: (G + 1,) where the points of each tet begin.
+        self.groups = np.append(np.flatnonzero(first), len(first)).astype(np.int32)
+        below = -np.minimum(self.shares, 0.0).sum(axis=1)
+        #: (G,) by what share of a tet's height its points may lie below its corners.
+        self.outside: NDArray[Any] = np.maximum.reduceat(below, self.groups[:-1])
+        count, kind = len(self.corners), self.shares.dtype
+        #: (S,) to work with.
+        self.near = np.zeros(count, dtype=np.int32)
+        #: (S,), (S, 2) and (G,) what one step leaves for the next.
+        self.forces, self.friction_forces = (
+            np.zeros(count, dtype=kind),
+            np.zeros((count, 2), dtype=kind),
+        )
+        self.was_near = np.zeros(len(self.groups) - 1, dtype=np.bool_)
+
+    def forget(self) -> None:
+        """Begins anew."""
+        self.forces[:], self.friction_forces[:], self.was_near[:] = 0.0, 0.0, False

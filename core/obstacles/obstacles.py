@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -14,19 +14,82 @@ from torch import Tensor
 from ..compiled import is_compiled
 from ..geometry.tet_mesh import TetMesh
 from ..potentials import GroundBarrier
-from ..potentials.ground_points import EmbeddedPoints, GroundPoints, GroundVertices
+from ..potentials.ground import EmbeddedPoints, GroundPoints, GroundVertices
 from ..scene.collision_points import CollisionPoints
 from ..scene.contact_distances import ground_distance
 from ..scene.friction import Coefficients, FrictionTable
 from ..scene.ground import Ground, Sphere
+from ..scene.paint import SurfacePaint
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from .barrier_step import BarrierStep
-from .embedded_barrier_step import EmbeddedBarrierStep
-from .embedded_projection_step import EmbeddedProjectionStep
-from .painted_friction import PaintedFriction, Rubbing
-from .projection_step import ProjectionStep
-from .surfaces import Ball, Plane, Surface
+from .barrier_step import BarrierStep, EmbeddedBarrierStep
+from .obstacle_step import Ball, Plane, Surface
+from .projection_step import EmbeddedProjectionStep, ProjectionStep
+
+Values = NDArray[np.float64]
+
+
+class Rubbing(NamedTuple):
+    """Coefficients on one obstacle: (N,) of all vertices, and (S,) of all points."""
+
+    of_vertices: Coefficients
+    of_points: Coefficients
+
+
+class PaintedFriction:
+    """What is left of friction where bodies are painted: √f, as an obstacle is not painted.
+
+    Args:
+        bodies, meshes: with their tetrahedra.
+        own: the points of each that move.
+        points: all of these, one body after the other.
+        template: an (N,)-long tensor on the device and of the precision to work in.
+    """
+
+    def __init__(
+        self,
+        bodies: Sequence[SoftBody],
+        meshes: Sequence[TetMesh],
+        own: Sequence[CollisionPoints],
+        points: GroundPoints,
+        template: Tensor,
+    ) -> None:
+        self._counts = [len(mesh.vertices) for mesh in meshes]
+        self._points, self._template = points, template
+        paints = [body.friction_paint for body in bodies]
+        self._is_painted = any(paint is not None for paint in paints)
+        if self._is_painted:
+            vertices = [mesh.vertices for mesh in meshes]
+            places = [part.at(rest) for part, rest in zip(own, vertices, strict=True)]
+            self._of_vertices = self._tensor(_shares(paints, vertices))
+            self._of_points = self._tensor(_shares(paints, places))
+
+    @property
+    def of_points(self) -> Tensor | float:
+        """(S,) what is left at points."""
+        return self._of_points if self._is_painted else 1.0
+
+    def of(self, friction: Coefficients) -> Rubbing:
+        """From (B,) coefficients of the bodies."""
+        rows = [self._tensor(np.repeat(part, self._counts)) for part in friction]
+        points = [self._points.of_bodies(row) for row in rows]
+        if self._is_painted:
+            rows = [row * self._of_vertices for row in rows]
+            points = [row * self._of_points for row in points]
+        return Rubbing(Coefficients(*rows), Coefficients(*points))
+
+    def _tensor(self, values: Values) -> Tensor:
+        return torch.as_tensor(values).to(self._template)
+
+
+def _shares(paints: Sequence[SurfacePaint | None], places: Sequence[Values]) -> Values:
+    """√f at places of each body at rest, one body after the other."""
+    found = [
+        np.ones(len(own)) if paint is None else np.sqrt(paint.at(own))
+        for paint, own in zip(paints, places, strict=True)
+    ]
+    return np.concatenate(found)
+
 
 # The ground's stiffness in units of the body's: large enough to stop it within the distance.
 BARRIER_STIFFNESS_RATIO = 0.1

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..kernels import obstacle_projection as loops
+from ..kernels import surface_points as embedded_loops
+from ..potentials.ground import EmbeddedPoints
 from ..scene.friction import Coefficients
-from .obstacle_step import ObstacleStep
-from .surfaces import Surface
+from .obstacle_step import ObstacleStep, PointArrays, Surface
 
 
 class ProjectionStep(ObstacleStep):
@@ -68,5 +69,46 @@ class ProjectionStep(ObstacleStep):
             self._surface.numbers(),
             (self._restitution, self._share(step)),
             (self._friction.static.numpy(), self._friction.kinetic.numpy()),
+            step,
+        )
+
+
+class EmbeddedProjectionStep:
+    """What ``ProjectionStep`` does for vertices, for points on a CPU, one after the other.
+
+    Args:
+        points: of all bodies.
+        inverse_mass: (N,) of vertices in 1/kg, zero where pinned.
+        surface: of the obstacle.
+        friction: (S,) tensors, of the points on the obstacle.
+        restitution, penalty: as ``ProjectionStep`` takes them.
+    """
+
+    def __init__(
+        self,
+        points: EmbeddedPoints,
+        inverse_mass: Tensor,
+        surface: Surface,
+        friction: Coefficients,
+        restitution: float,
+        penalty: float,
+    ) -> None:
+        self._arrays, self._inverse_mass = PointArrays(points), inverse_mass.numpy()
+        self._surface = surface
+        self._static, self._kinetic = (part.numpy() for part in friction)
+        self._restitution, self._penalty = restitution, penalty
+
+    def apply(
+        self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
+    ) -> None:
+        """See ``ObstacleStep.apply``."""
+        own = self._arrays
+        embedded_loops.project_points(
+            positions.numpy(),
+            velocities.numpy(),
+            (own.corners, own.shares, self._inverse_mass),
+            self._surface.numbers(),
+            (self._restitution, -math.expm1(-step * self._penalty)),
+            (self._static, self._kinetic),
             step,
         )

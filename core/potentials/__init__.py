@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Everything that stores energy. Forces are minus the gradient."""
 
-from .elasticity import Elasticity
+from .elasticity import Elasticity, LinearElasticity
+from .enclosed_volume import Pressure, TargetVolume
 from .gravity import Gravity
-from .ground_barrier import GroundBarrier
-from .ground_friction import GroundFriction
+from .ground import GroundBarrier, GroundFriction
 from .inertia import Inertia
-from .linear_elasticity import LinearElasticity
-from .potential import Potential, TimeStep
-from .prescribed import PrescribedPotential
-from .pressure import Pressure
-from .target_volume import TargetVolume
+from .potential import Potential, PrescribedPotential, TimeStep
 from .viscosity import Viscosity
 
 __all__ = [

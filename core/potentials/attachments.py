@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import Tensor
 
-from ..assembly.block_matrix import BlockMatrix, BlockPattern
-from ..assembly.off_pattern_blocks import OffPatternBlocks
+from ..assembly.block_matrix import BlockMatrix, BlockPattern, OffPatternBlocks
 from ..errors import SceneError
 from ..geometry.embedding import Embedding, embed
 from ..preparation.attached_vertices import held_vertices

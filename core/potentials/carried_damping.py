@@ -24,8 +24,7 @@ from ..scene.channel import ROUNDING
 from .attachments import attached_vertices
 from .goals import GoalSprings
 from .nodes import Nodes
-from .potential import TimeStep
-from .prescribed import PrescribedPotential
+from .potential import PrescribedPotential, TimeStep
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

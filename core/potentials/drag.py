@@ -7,8 +7,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
-from .potential import TimeStep
-from .prescribed import PrescribedPotential
+from .potential import PrescribedPotential, TimeStep
 
 
 class DragForce(PrescribedPotential):

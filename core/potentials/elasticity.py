@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The elastic energy of linear tetrahedra of one material model."""
+"""Elasticity of tets: of nonlinear and linear materials, and of rest shapes that are keyed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ..assembly.block_matrix import BlockMatrix
+from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, matrix_rows
 from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
 from ..geometry.tet_mesh import TetMesh
@@ -21,11 +22,48 @@ from ..kernels.stretches import StretchKernel
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..scene.rest_shape import RestShape
 from .inversion_bound import inversion_bound
-from .keyed_rest_shape import KeyedRestShape
-from .prescribed import PrescribedPotential
-from .torch_elasticity import TorchElasticity
-from .torch_hessian import TorchHessian
-from .torch_stretches import TorchStretches
+from .potential import PrescribedPotential
+from .torch_elasticity import TorchElasticity, TorchHessian, TorchStretches
+
+
+class KeyedRestShape:
+    """
+    Args:
+        tets: of one body; what is constant of them at rest is written to.
+        rest_shape: of its vertices.
+    """
+
+    def __init__(self, tets: Tets, rest_shape: RestShape) -> None:
+        ((first, mesh),) = tets.meshes
+        template = tets.template
+        self._tets, self._slice = tets, slice(first, first + len(mesh.vertices))
+        self._modelled = torch.as_tensor(mesh.vertices.T).to(template)
+        displacements = rest_shape.displacements.transpose(0, 2, 1).copy()
+        self._displacements = torch.as_tensor(displacements).to(template)
+        #: (3, N) of all vertices of the scene, zero of others, in metres.
+        self.positions = template.new_zeros(3, len(template))
+        #: How often it has changed.
+        self.changes = 0
+
+    def set_amounts(self, amounts: Tensor) -> None:
+        """Gives the tets the rest shape of (K,) amounts. On CUDA this is recorded."""
+        moved = torch.tensordot(amounts, self._displacements, dims=1)
+        torch.add(self._modelled, moved, out=self.positions[:, self._slice])
+        self._tets.set_rest_positions(self.positions)
+        self.changes += 1
+
+    def put_into(self, positions: Tensor) -> None:
+        """Writes where its vertices rest now into (3, N) positions."""
+        positions[:, self._slice] = self.positions[:, self._slice]
+
+    def fastest(self, material: Material) -> float:
+        """The largest (λ + 2μ) V |∇|² of a tet as it is now over its modelled volume, in 1/s² times
+        its density: how fast its fastest vibration is, squared, since its mass stays."""
+        gradients = self._tets.shape_gradients.square().sum((0, 1))
+        ((_, mesh),) = self._tets.meshes
+        modelled = torch.as_tensor(mesh.rest_volumes).to(self._tets.volumes)
+        modulus = material.lam + 2.0 * material.mu
+        return float((modulus * gradients * self._tets.volumes / modelled).max())
 
 
 class Elasticity(PrescribedPotential):
@@ -220,3 +258,52 @@ class Elasticity(PrescribedPotential):
         if self.material.valid_j_range()[0] != 0.0:
             return 1.0
         return inversion_bound(self.tets.edges(positions), self.tets.edges(direction))
+
+
+class LinearElasticity(Elasticity):
+    """½ uᵀ K u with the displacement u from the rest shape; K is that of the modelled one."""
+
+    def _set_material(self, material: Material) -> None:
+        self.material = material
+        template, count = self.tets.template, len(self.tets.template)
+        self._blocks = _element_blocks(self.tets, material)
+        corners = self.corners.cpu().numpy()
+        pattern = BlockPattern(corners, np.arange(count), count, template.device)
+        matrix = BlockMatrix(pattern, template.dtype)
+        matrix.add_elements(pattern.locate(corners), self._blocks)
+        self._stiffness = matrix_rows(pattern, template.dtype)
+        self._stiffness.set_values(matrix)
+        self._rest = template.new_zeros(3, count)
+        for first, mesh in self.tets.meshes:
+            vertices = torch.as_tensor(mesh.vertices.T).to(template)
+            self._rest[:, first : first + vertices.shape[1]] = vertices
+
+    def limit_poisson(self, limited: Tensor, highest: float) -> None:
+        """Its one matrix stays: it has no energy that folds could be held by."""
+
+    def _take_rest_shape(self, rest_shape: KeyedRestShape, amounts: Tensor) -> None:
+        super()._take_rest_shape(rest_shape, amounts)
+        rest_shape.put_into(self._rest)
+
+    def _unscaled_energy(self, positions: Tensor) -> Tensor:
+        displacement = positions - self._rest
+        return 0.5 * (displacement * self._stiffness.matvec(displacement)).sum()
+
+    def _add_unscaled_gradient(self, positions: Tensor, out: Tensor) -> None:
+        out += self._stiffness.matvec(positions - self._rest)
+
+    def _unscaled_blocks(self, positions: Tensor, projected: bool) -> Tensor:
+        return self._blocks
+
+
+def _element_blocks(tets: Tets, material: Material) -> Tensor:
+    """(M, 10, 9) blocks V (λ g_a g_bᵀ + μ g_b g_aᵀ + μ g_a·g_b I) of the shape gradients g."""
+    gradients = tets.shape_gradients.permute(2, 0, 1)
+    mu, lam = (tets.volumes * modulus for modulus in (material.mu, material.lam))
+    blocks = gradients.new_empty(len(gradients), len(CORNER_PAIRS), 3, 3)
+    for pair, (a, b) in enumerate(CORNER_PAIRS):
+        outer = gradients[:, a, :, None] * gradients[:, b, None]
+        blocks[:, pair] = lam[:, None, None] * outer + mu[:, None, None] * outer.mT
+        along = mu * (gradients[:, a] * gradients[:, b]).sum(1)
+        blocks[:, pair].diagonal(dim1=1, dim2=2).add_(along[:, None])
+    return blocks.flatten(2)

@@ -13,8 +13,8 @@ from torch import Tensor
 
 from ..kernels.bounding_volumes import box_nodes, build_tree
 from ..kernels.shadows import TriangleTree, absorb
-from ..scene.absorber import Absorber
 from ..scene.channel import Channel
+from ..scene.force_fields import Absorber
 
 FloatArray = NDArray[np.float64]
 

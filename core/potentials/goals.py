@@ -14,14 +14,12 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.inverse_distance import nearest_weights
-from ..scene.channel import Channel
-from ..scene.frame_times import FrameTimes
+from ..scene.channel import Channel, FrameTimes
 from ..scene.goals import Goals
 from ..scene.start_shape import skin_embedding_of
-from .ground_points import EmbeddedPoints
+from .ground import EmbeddedPoints
 from .nodes import Nodes
-from .potential import TimeStep
-from .prescribed import PrescribedPotential
+from .potential import PrescribedPotential, TimeStep
 
 FloatArray = NDArray[np.float64]
 

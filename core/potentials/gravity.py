@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
-from .prescribed import PrescribedPotential
+from .potential import PrescribedPotential
 
 
 class Gravity(PrescribedPotential):

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The vertices of the tetrahedra of a scene as tensors: what every energy is made of."""
+"""The vertices of the tetrahedra of a scene as tensors, with pins and damping."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -13,14 +15,82 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.tensor_channel import TensorChannel
-from ..merged_damping import merged_damping
-from ..scene.channel import Channel
-from ..scene.frame_times import FrameTimes
+from ..geometry.tet_mesh import TetMesh
+from ..scene.channel import Channel, FrameTimes
 from ..scene.scene import Scene
+from ..scene.soft_body import PerTet, SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of
 from .gravity import Gravity
-from .moving_pins import MovingPins
 from .potential import Potential
+
+
+def merged_damping(
+    bodies: list[SoftBody],
+    meshes: list[TetMesh],
+    tensor: Callable[[NDArray[np.float64]], Tensor],
+) -> Tensor | float:
+    """α in 1/s: a number where all have the same, else (N,).
+
+    Args:
+        bodies, meshes: they go together.
+        tensor: makes one of an array.
+    """
+    rates = [_vertex_rates(*both) for both in zip(bodies, meshes, strict=True)]
+    if all(np.ndim(rate) == 0 and rate == rates[0] for rate in rates):
+        return float(rates[0])
+    each = zip(rates, meshes, strict=True)
+    return tensor(np.concatenate([np.broadcast_to(own, len(mesh.vertices)) for own, mesh in each]))
+
+
+def _vertex_rates(body: SoftBody, mesh: TetMesh) -> PerTet:
+    """The damping of a body, or (N,) of its vertices, which have the mean of the tets around them
+    by their mass."""
+    if np.ndim(body.damping) == 0:
+        return body.damping
+    density = np.asarray(body.density)
+    return mesh.lumped_mass(density * body.damping) / mesh.lumped_mass(density)
+
+
+@dataclass(frozen=True)
+class MovingPins:
+    """Pinned vertices that follow a path.
+
+    Args:
+        vertices: (P,) indices.
+        path: channel of their (3, P) positions.
+    """
+
+    vertices: Tensor
+    path: TensorChannel
+
+    @staticmethod
+    def of(
+        bodies: Sequence[SoftBody], offsets: Sequence[int], template: Tensor
+    ) -> MovingPins | None:
+        """Those of all bodies; None where all stay.
+
+        Args:
+            offsets: index of the first vertex of each body.
+            template: on the device and of the precision to work in.
+        """
+        moving = [
+            (start + body.pinned, body.pin_path)
+            for start, body in zip(offsets, bodies, strict=False)
+            if body.pinned is not None and body.pin_path is not None
+        ]
+        if not moving:
+            return None
+        vertices = np.concatenate([indices for indices, _ in moving]).astype(np.int64)
+        path = Channel.side_by_side([path for _, path in moving])
+        components_first = path.mapped(lambda samples: samples.swapaxes(1, 2))
+        return MovingPins(
+            torch.as_tensor(vertices, device=template.device),
+            TensorChannel.of(components_first, template),
+        )
+
+    def positions(self, frame: int, fraction: float) -> Tensor:
+        """(3, P) positions a ``fraction`` of the way from ``frame`` to the next."""
+        return self.path.at(frame, fraction)
 
 
 class Nodes:

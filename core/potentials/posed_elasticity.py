@@ -23,7 +23,7 @@ from ..kernels.torch_matrices import inverses3, matmul3, signed_svd
 from ..materials import Material
 from ..materials.material import PARAMETERS
 from .elasticity import Elasticity
-from .prescribed import PrescribedPotential
+from .potential import PrescribedPotential
 
 #: A rest shape has no stretch below this, of the shape at the start.
 MIN_REST_STRETCH = 0.2

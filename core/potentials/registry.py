@@ -10,30 +10,23 @@ import numpy as np
 import torch
 
 from ..geometry.gas_boundary import gas_boundary
-from ..scene.accelerations import Accelerations
 from ..scene.channel import Channel
-from ..scene.drag import Drag
-from ..scene.fluid import Fluid
 from ..scene.force_fields import ForceField, Wind
-from ..scene.forces import BodyForce, Force
+from ..scene.forces import Accelerations, BodyForce, Drag, Fluid, Force, Pressure, TargetVolume
 from ..scene.goals import GoalDampers, Goals, Support
-from ..scene.pressure import Pressure, TargetVolume
 from ..scene.stitches import Stitches
-from .buoyancy import Buoyancy
 from .drag import DragForce
 from .enclosed_volume import EnclosedVolume
-from .field_force import FieldForce
+from .enclosed_volume import Pressure as PressureEnergy
+from .enclosed_volume import TargetVolume as TargetVolumeEnergy
+from .field_force import FieldForce, FieldSamples, SampledLaw
 from .field_laws import FieldLaw, Law, WindLaw
-from .field_samples import FieldSamples, SampledLaw
 from .field_shadow import FieldShadow
-from .fluid_drag import FluidDrag
+from .fluid import Buoyancy, FluidDrag, SubmergedTets
 from .goals import GoalDamping, GoalSprings
 from .gravity import Gravity
 from .nodes import Nodes
 from .potential import Potential
-from .pressure import Pressure as PressureEnergy
-from .submerged_tets import SubmergedTets
-from .target_volume import TargetVolume as TargetVolumeEnergy
 from .vertex_accelerations import VertexAccelerations
 
 

@@ -22,7 +22,7 @@ from ..scene.contact_distances import contact_distances
 from ..scene.stitches import Stitches
 from .attachments import STIFFNESS_FACTOR, sparse_tensor, stiffness_around
 from .nodes import Nodes
-from .prescribed import PrescribedPotential
+from .potential import PrescribedPotential
 
 FloatArray = NDArray[np.float64]
 

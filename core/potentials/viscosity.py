@@ -13,9 +13,8 @@ from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
 from ..compiled import is_compiled
 from ..kernels.green_strain import GreenStrainKernel
-from .potential import TimeStep
-from .prescribed import PrescribedPotential
-from .torch_green_strain import TorchGreenStrain
+from .potential import PrescribedPotential, TimeStep
+from .torch_elasticity import TorchGreenStrain
 
 
 class Viscosity(PrescribedPotential):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.components import components
-from ..geometry.unreferenced import compact_indices
+from ..geometry.triangles import compact_indices
 from .intersections import Surfaces, find_close
 
 #: A part is small if the diagonal of its box is less than this ratio of the tetrahedra's edges.

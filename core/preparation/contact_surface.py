@@ -10,11 +10,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.closest_point import closest_among_near
 from ..geometry.embedding import embed
 from ..geometry.groups import numbered_pairs
 from ..geometry.tet_mesh import TetMesh
-from ..geometry.unreferenced import compact_indices, without_unreferenced
+from ..geometry.triangles import closest_among_near, compact_indices, without_unreferenced
 from ..scene.contact_settings import ContactSurface
 from ..scene.soft_body import SoftBody
 from .surface_normals import outward_normals

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
-from ..scene.attached_pairs import attached_pairs
-from ..scene.collider_surface import collider_surface
+from ..scene.collision_points import collider_surface
+from ..scene.contact_distances import attached_pairs
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
-from ..geometry.triangle_distance import point_triangle_distance
+from ..geometry.triangles import point_triangle_distance
 from ..geometry.winding_number import solid_angle_fraction
 from ..scene.collision_points import CollisionPoints
 from ..scene.ground import Ground, Sphere

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.groups import first_of_each
-from ..geometry.orientation import orient_consistently
-from ..geometry.point_grid import PointGrid
-from ..geometry.vertex_sums import vertex_sums
+from ..geometry.groups import first_of_each, vertex_sums
+from ..geometry.triangles import orient_consistently
+from ..geometry.winding_number import PointGrid
 from ..meshing.surface import signed_volume
 
 FloatArray = NDArray[np.float64]

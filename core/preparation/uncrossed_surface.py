@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..geometry.components import components
-from ..geometry.degenerate import have_area
 from ..geometry.embedding import Embedding
-from ..geometry.folded_triangles import folded_triangles
+from ..geometry.folding import folded_triangles
 from ..geometry.groups import expand
 from ..geometry.tet_mesh import TetMesh
-from ..geometry.unreferenced import compact_indices
+from ..geometry.triangles import compact_indices, have_area
 from ..geometry.winding_number import winding_number
 from ..scene.contact_settings import ContactSurface
 from .intersections import Surfaces, find_close

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What presses on the surfaces of bodies."""
+"""The pressure between surfaces, by the barrier that the steps have solved for."""
 
 from __future__ import annotations
 
@@ -13,12 +13,116 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..errors import SceneError
+from ..integrators.contact_nodes import no_constraints
+from ..kernels.barrier import barrier_derivative
+from ..kernels.contact_constraints import (
+    Constraints,
+    Interpolation,
+    PairLaws,
+    find_pairs,
+    write_pairs,
+)
 from ..potentials import GroundBarrier
-from ..potentials.ground_points import EmbeddedPoints
+from ..potentials.contact.barrier import ContactBarrier, physical_stiffness
+from ..potentials.contact.candidates import Candidates
+from ..potentials.contact.detection import Detection
+from ..potentials.contact.normal_collisions import NormalCollisions
+from ..potentials.contact.rest_distance import pair_distances
+from ..potentials.contact.stencils import Stencils
+from ..potentials.contact.surface import CollisionSurface
+from ..potentials.ground import EmbeddedPoints
+from ..scene.contact_distances import contact_distances
 from ..state import State
 from ..system import System
 from .fields import Field, IsImplicit, by_body
-from .surface_forces import SurfaceForces
+
+Points = NDArray[np.float64]
+
+
+class SurfaceForces:
+    """Normal forces between the surfaces of a system with contact.
+
+    Raises:
+        SceneError: when the stiffness of contact adapts.
+    """
+
+    def __init__(self, system: System) -> None:
+        scene, contact = system.scene, system.scene.contact
+        assert contact is not None
+        self.surface = surface = CollisionSurface(scene, system.meshes)
+        self._distances = distances = contact_distances(scene)
+        self._detection = Detection(surface, distances)
+        self._is_area_weighted = contact.formulation == "convergent"
+        stiffness = physical_stiffness(scene) if self._is_area_weighted else contact.stiffness
+        if stiffness is None:
+            raise SceneError(
+                f"{system.names}: the contact pressure is not known where the stiffness of contact "
+                "adapts; give contact a stiffness, take its method Convergent, or do not record "
+                "it."
+            )
+        self._stiffness = np.broadcast_to(np.asarray(stiffness, dtype=float), distances.shape)
+
+    def at(self, state: State, is_implicit: bool) -> Points:
+        """(B, 3) on the vertices of the bodies' surfaces, in newtons.
+
+        Args:
+            state: at the end of a frame.
+            is_implicit: whether implicit steps took it.
+        """
+        surface, colliders = self.surface, state.colliders
+        if colliders is None:
+            colliders = surface.colliders_at(0, 0.0)
+        points = surface.points(state.positions.cpu().numpy(), colliders)
+        self._detection.build_swept_candidates(points, points)
+        of_steps = self._of_implicit_steps if is_implicit else self._of_explicit_steps
+        return of_steps(points, self._detection.candidates)[: surface.body_count]
+
+    def _of_implicit_steps(self, points: Points, candidates: Candidates) -> Points:
+        barrier = ContactBarrier(self.surface, self._stiffness.copy(), self._is_area_weighted)
+        topology, is_area_weighted = self.surface.topology, self._is_area_weighted
+        collisions = NormalCollisions.of(
+            candidates, points, topology, self._distances, is_area_weighted, self.surface
+        )
+        return -barrier.gradient(Stencils.of(collisions, points))
+
+    def _of_explicit_steps(self, points: Points, candidates: Candidates) -> Points:
+        contacts = self._linear_contacts(points, candidates)
+        forces = _barrier_forces(contacts)[:, None] * contacts.normals
+        out = np.zeros_like(points)
+        for nodes, coefficients in zip(contacts.nodes.T, contacts.coefficients.T, strict=True):
+            used = nodes >= 0
+            np.add.at(out, nodes[used], coefficients[used, None] * forces[used])
+        return out
+
+    def _linear_contacts(self, points: Points, candidates: Candidates) -> Constraints:
+        """Of the points themselves, whatever carries them."""
+        surface, distances = self.surface, self._distances
+        stencils = candidates.stencils(surface.edges, surface.triangles)
+        still, is_near = np.zeros_like(points), np.empty(len(candidates), dtype=np.bool_)
+        dhats = pair_distances(candidates, surface, distances)
+        find_pairs(stencils, dhats, points, still, np.zeros(len(candidates)), is_near)
+        near = np.flatnonzero(is_near)
+        itself = Interpolation(
+            np.arange(len(points), dtype=np.int32)[:, None], np.ones((len(points), 1))
+        )
+        # Friction and how easily points give way have no part in it.
+        none = np.zeros_like(distances)
+        laws = PairLaws(distances, self._stiffness.copy(), none, none, self._is_area_weighted)
+        found = no_constraints(len(near), 1)
+        own = (itself, still, np.zeros(len(points)))
+        # Nothing is in the way of what has arrived.
+        of_pairs = (near, stencils, dhats, np.zeros(len(candidates), dtype=np.int64))
+        write_pairs(*of_pairs, surface.topology, laws, points, points, *own, found)
+        return found
+
+
+def _barrier_forces(contacts: Constraints) -> NDArray[np.float64]:
+    """(K,) in newtons: −∂/∂d of s β(q) with q = (d/d̂)²."""
+    ratios = np.minimum(contacts.distances / contacts.dhats, 1.0)
+    slopes = barrier_derivative(torch.from_numpy(ratios * ratios)).numpy()
+    forces: NDArray[np.float64] = -contacts.scales * slopes * 2.0 * ratios / contacts.dhats
+    return forces
+
 
 Values = NDArray[np.float64]
 

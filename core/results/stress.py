@@ -11,10 +11,10 @@ from torch import Tensor
 
 from ..kernels.torch_matrices import det3, less_mean, matmul3
 from ..materials import Linear, Material
-from ..merged_material import fill
 from ..potentials import Elasticity
 from ..state import State
 from ..system import System
+from ..tet_energies import fill
 from .fields import Field, IsImplicit, by_tets
 
 # Flatter tets count as this flat: a stress by an area that is gone has no end.

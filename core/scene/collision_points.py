@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The points of bodies that obstacles meet: of the surface that is seen, else the vertices.
-No torch here."""
+No torch here.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.groups import vertex_areas
 from ..geometry.tet_mesh import TetMesh
-from ..geometry.unreferenced import compact_indices
-from ..geometry.vertex_sums import vertex_areas
+from ..geometry.thickness import thickened
+from ..geometry.triangles import compact_indices, without_degenerate, without_unreferenced
+from .channel import Channel
+from .contact_settings import Collider
 from .soft_body import SoftBody
 
 # Of the mean area around a point, which one that has next to none gets.
@@ -66,3 +70,12 @@ class CollisionPoints:
         """(S, 3) for the (N, 3) vertices of the body."""
         points: FloatArray = np.einsum("sk,ski->si", self.shares, positions[self.corners])
         return points
+
+
+def collider_surface(collider: Collider) -> tuple[Channel, NDArray[np.int32]]:
+    """Channel of the (C, 3) vertices that take part, and their (F, 3) triangles: those that have an
+    area, offset to either side where it has a thickness."""
+    kept = without_degenerate(collider.at(0), collider.triangles)
+    used = without_unreferenced(collider.vertices.samples, kept)
+    vertices, triangles = thickened(*used, collider.thickness)
+    return Channel(vertices, collider.vertices.per_frame), triangles.astype(np.int32)

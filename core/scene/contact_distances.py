@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
+from .contact_settings import Attachment
 from .ground import Ground
 from .scene import Scene
 from .soft_body import SoftBody
@@ -72,3 +73,14 @@ def of_pairs(own: list[float], colliders: int) -> NDArray[np.float64]:
     table = np.minimum.outer(lengths, lengths)
     table[len(own) :, len(own) :] = 0.0
     return table
+
+
+def attached_pairs(scene: Scene) -> set[tuple[int, int]]:
+    """Pairs of object indices, the lower one first: bodies, then mesh colliders."""
+    return {attached_pair(scene, attachment) for attachment in scene.attachments}
+
+
+def attached_pair(scene: Scene, attachment: Attachment) -> tuple[int, int]:
+    """The two objects of one attachment."""
+    other = attachment.other + (len(scene.bodies) if attachment.to == "collider" else 0)
+    return min(attachment.body, other), max(attachment.body, other)

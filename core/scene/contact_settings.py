@@ -14,8 +14,8 @@ from ..geometry.embedding import Embedding
 from ..tracked import tracks_tensors
 from . import checks
 from .channel import Channel
-from .release import Release
 from .schema import IF_THERE, check_kinds
+from .stitches import Release
 
 Formulation = Literal["original", "convergent"]
 AttachedTo = Literal["body", "collider"]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Force fields, as Blender's particles feel them, and wind. No torch here."""
+"""Force fields, as Blender's particles feel them, wind, flows in a box, and absorbers of fields.
+
+No torch here.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..tracked import tracks_tensors
@@ -15,9 +19,88 @@ from .channel import Channel
 from .checks import Vector
 from .forces import DescribedForce
 from .schema import IF_THERE, check_kinds
-from .velocity_grid import VelocityGrid
 
 Number = Channel | float
+
+
+@dataclass(eq=False)
+class VelocityGrid:
+    """What flows in a box, at the start and after each frame, and in between linearly.
+
+    Args:
+        velocities: (T, Z, Y, X, 3) at the centres of cells, along the axes of the box, or
+            (Z, Y, X, 3) where they stay; kept in half precision where that loses nothing, else in
+            single.
+        matrix: (3, 4) from the box to the world in metres, which may move. What turns the axes may
+            skew them, too: a velocity keeps its size.
+        start: corner of the first cell, in the box.
+        cell: three sides of a cell, in the box.
+        speed: what 1 is of ``velocities`` in m/s.
+        density: (T, Z, Y, X), or (Z, Y, X), by which the flow counts; None is 1.
+        name: what messages call it.
+
+    Raises:
+        SceneError: when shapes do not match, or a setting is out of its range.
+    """
+
+    velocities: NDArray[np.float32]
+    matrix: Channel
+    start: Vector = (0.0, 0.0, 0.0)
+    cell: Vector = (1.0, 1.0, 1.0)
+    speed: Number = 1.0
+    density: NDArray[np.float32] | None = None
+    name: str = "Velocity grid"
+
+    def __post_init__(self) -> None:
+        check_kinds(self, "Velocity grid")
+        self.velocities = self._cells(self.velocities, "velocities", 5)
+        if self.velocities.shape[-1] != 3 or 0 in self.velocities.shape:
+            raise SceneError(
+                f"{self.name}: velocities must be (frames, Z, Y, X, 3) numbers, not "
+                f"{self.velocities.shape}."
+            )
+        if self.density is not None:
+            self.density = self._cells(self.density, "density", 4)
+            if self.density.shape != self.velocities.shape[:-1]:
+                raise SceneError(
+                    f"{self.name}: the density must be one number a cell and frame, "
+                    f"{self.velocities.shape[:-1]}, not {self.density.shape}."
+                )
+        self.matrix = Channel.of(self.matrix, f"{self.name}: the matrix", 3, 4)
+        flat = np.abs(np.linalg.det(self.matrix.samples[:, :, :3])) == 0.0
+        if flat.any():
+            raise SceneError(
+                f"{self.name}: the box is flat at frame {np.flatnonzero(flat)[0]}; scale it up."
+            )
+        self.start = checks.vector(self.start, f"{self.name}: the start")
+        self.cell = checks.vector(self.cell, f"{self.name}: the cell")
+        for side in self.cell:
+            checks.above_zero(side, f"{self.name}: a side of a cell")
+        self.speed = channel.number(self.speed, f"{self.name}: the speed", least=0.0)
+
+    def _cells(
+        self, values: NDArray[np.float32], what: str, dimensions: int
+    ) -> NDArray[np.float32]:
+        array = checks.array(values, f"{self.name}: the {what}")
+        array = array[None] if array.ndim == dimensions - 1 else array
+        if array.ndim != dimensions:
+            raise SceneError(
+                f"{self.name}: {what} must have {dimensions} dimensions, not {array.ndim}."
+            )
+        if not np.isfinite(array).all():
+            raise SceneError(f"{self.name}: {what} must be finite.")
+        return _compact(array)
+
+
+def _compact(array: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Blender's caches hold numbers of half precision unless they are told otherwise."""
+    single = np.ascontiguousarray(array, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        half = single.astype(np.float16)
+    # An annotation of either would say less.
+    return half if (half == single).all() else single  # type: ignore[return-value]
+
+
 FieldKind = Literal[
     "force",
     "wind",
@@ -213,3 +296,37 @@ def _flat(value: Channel | Vector | float) -> Channel:
     """(n,) of a vector or a matrix, (1,) of a number."""
     values = value if isinstance(value, Channel) else Channel.constant(value)
     return values.mapped(lambda samples: samples.reshape(len(samples), -1))
+
+
+@tracks_tensors
+@dataclass(eq=False)
+class Absorber:
+    """A mesh that shades bodies from force fields, as Blender's colliders do.
+
+    It shades those fields alone that are absorbed, and not one of its own name.
+
+    Args:
+        vertices: channel of the (V, 3) positions in metres; (V, 3) where it stands still, or
+            (T, V, 3) samples, become one.
+        triangles: (F, 3) vertex indices; they need not be closed.
+        absorption: 0 … 1, what of a field does not get past it.
+        name: what messages call it.
+
+    Raises:
+        SceneError: when a setting is out of its range.
+    """
+
+    vertices: Channel
+    triangles: NDArray[np.int32]
+    absorption: Channel | float = 1.0
+    name: str = "Absorber"
+
+    def __post_init__(self) -> None:
+        check_kinds(self, "Absorber")
+        self.vertices = Channel.of(self.vertices, f"{self.name}: the vertices", None, 3)
+        self.triangles = checks.triangles(self.triangles, len(self.vertices.at(0)), self.name)
+        what = f"{self.name}: the absorption"
+        self.absorption = channel.number(self.absorption, what, least=0.0)
+        most = Channel.of(self.absorption, what).samples.max()
+        if most > 1.0:
+            raise SceneError(f"{what} must be 1 or less, not {most:g}.")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
-from ..geometry.closest_point import closest_among_near, closest_points
+from ..geometry.triangles import closest_among_near, closest_points
 from . import checks
 
 PaintedSetting = Literal[

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from ..errors import SceneError
 from ..tracked import tracks_tensors
 from . import channel
-from .absorber import Absorber
 from .channel import Channel
 from .checks import Vector
 from .contact_settings import Attachment, Collider, Contact
+from .force_fields import Absorber
 from .forces import Force
 from .ground import Ground, Sphere
 from .schema import IF_THERE, kind_of

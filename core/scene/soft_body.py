@@ -15,22 +15,18 @@ from ..materials import Linear, Material, StableNeoHookean
 from ..materials.material import PARAMETERS
 from ..tracked import tracks_tensors
 from . import channel, checks
-from .accelerations import Accelerations
 from .channel import Channel
 from .checks import Vector
 from .contact_settings import ContactSurface, TouchingChoice, check_friction
-from .drag import Drag
-from .forces import BodyForce
+from .forces import Accelerations, BodyForce, Drag, Pressure, TargetVolume
 from .goals import GoalDampers, Goals, Support
 from .paint import SurfacePaint
 from .plasticity import Plasticity
-from .pressure import Pressure, TargetVolume
-from .release import Release
-from .rest_shape import RestShape, TetRestShape
+from .rest_shape import RestShape, TetControl, TetRestShape
 from .schema import IF_THERE, check_kinds
 from .skin import Skin, SurfaceMesh, checked_pins
 from .start import PosedStart, RunStart
-from .tet_control import TetControl
+from .stitches import Release
 
 #: A number for a uniform body, or (M,) one value a tet.
 PerTet = float | NDArray[np.float64]

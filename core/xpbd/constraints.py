@@ -1,20 +1,62 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the constraints of all materials share: tets by colour, F from positions, and back."""
+"""Tets as constraints of XPBD, colour by colour."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import is_compiled, use_threads
 from ..geometry.groups import grouped
-from ..kernels.torch_matrices import matmul3
+from ..kernels.torch_matrices import cofactors3, diagonalize, matmul3
+from ..kernels.xpbd_tets import BASIS, COMPLIANCES, TRACES, relax_green_strains, relax_neo_hookean
 from ..potentials import Elasticity
-from .colouring import colour_tets
+
+
+def colour_tets(corners: NDArray[np.integer[Any]], vertex_count: int) -> NDArray[np.int64]:
+    """(M,) colours from 0 on of tets with (4, M) ``corners``: the same wherever it is asked for.
+
+    Each colour takes as many tets as still fit, those first that a fixed shuffle puts first. So a
+    tet gets at most one colour more than it has neighbours.
+
+    Source: Luby, "A Simple Parallel Algorithm for the Maximal Independent Set Problem", SIAM
+    Journal on Computing 15(4), 1986, with priorities that stay.
+    """
+    count = corners.shape[1]
+    colours = np.full(count, -1)
+    # Shuffled, because neighbours in order would wait for each other one by one.
+    left = np.random.default_rng(0).permutation(count)
+    colour = 0
+    while len(left):
+        colours[_independent(corners, left, vertex_count)] = colour
+        left = left[colours[left] < 0]
+        colour += 1
+    return colours
+
+
+def _independent(
+    corners: NDArray[np.integer[Any]], tets: NDArray[np.int64], vertex_count: int
+) -> NDArray[np.int64]:
+    """Those of ``tets`` that can be taken one after the other without sharing a vertex."""
+    chosen: list[NDArray[np.int64]] = []
+    taken = np.zeros(vertex_count, dtype=bool)
+    while len(tets):
+        own, rank = corners[:, tets], np.arange(len(tets))
+        # The first tet at each vertex: what is written last stays.
+        first = np.empty(vertex_count, dtype=np.int64)
+        first[own.T[::-1].ravel()] = rank[::-1].repeat(4)
+        # One that is first at all its corners is in.
+        wins = (first[own] == rank).all(axis=0)
+        chosen.append(tets[wins])
+        taken[own[:, wins]] = True
+        tets = tets[~taken[own].any(axis=0)]
+    return np.concatenate(chosen)
+
 
 #: Fewer tets of a colour than this a thread cost more to hand out than to move.
 TETS_PER_THREAD = 500
@@ -132,3 +174,77 @@ def full(entries: Tensor) -> Tensor:
     """(3, 3, n) symmetric matrices of (6, n)."""
     xx, xy, xz, yy, yz, zz = entries
     return torch.stack([xx, xy, xz, xy, yy, yz, xz, yz, zz]).view(3, 3, -1)
+
+
+class GreenStrains(Constraints):
+    """R = Σ Δλ F B with Δλ = −C / (α/h² + F B : F B T) and C = E : B."""
+
+    def __init__(self, elasticity: Elasticity, inverse_mass: Tensor) -> None:
+        super().__init__(elasticity, inverse_mass)
+        template = self._inverse_mass_metric
+        basis = torch.tensor(BASIS, dtype=template.dtype, device=template.device)
+        self._basis = basis.view(6, 3, 3, 1)
+
+    def _tet_parameters(self, squared_steps: Tensor) -> Tensor:
+        bulk = self._lam + 2.0 / 3.0 * self._mu
+        shear_compliance, bulk_compliance = (
+            1.0 / (squared_steps * modulus * self._volumes) for modulus in (self._mu, bulk)
+        )
+        return torch.cat(
+            [upper(self._inverse_mass_metric), shear_compliance[None], bulk_compliance[None]]
+        )
+
+    def _response(self, f: Tensor, tet_parameters: Tensor) -> Tensor:
+        inverse_mass_metric, response = full(tet_parameters[:6]), torch.zeros_like(f)
+        for basis, trace, compliance in zip(self._basis, TRACES, COMPLIANCES, strict=True):
+            gradient = matmul3(f, basis)
+            change = matmul3(gradient, inverse_mass_metric)
+            strain = 0.5 * ((f * gradient).sum((0, 1)) - trace)
+            multiplier = -strain / (tet_parameters[compliance] + (gradient * change).sum((0, 1)))
+            response.addcmul_(multiplier, gradient)
+            f = f + multiplier * change
+        return response
+
+    def _loop(
+        self, positions: NDArray[Any], corners: NDArray[Any], tet_data: NDArray[Any], offsets: Any
+    ) -> None:
+        relax_green_strains(positions, corners, tet_data, offsets)
+
+
+#: Shear at rest has the curvature 2μ: μ of tr FᵀF, and μ of det F that its gradient does not show.
+#: Below 1.5 of the two, long steps throw the shear of a stiff tet back and forth, and ever further.
+SHEAR_FACTOR = 2.0
+
+
+class NeoHookeanConstraints(Constraints):
+    """R = −n (F + κ cof F) with κ = (C_H − n cof F : F T) / (r + n cof F : cof F T).
+
+    n = 1/(1/μVh² + 2τ), τ the largest eigenvalue of T. This is the least of inertia Σ mΔx²/2h² and
+    a model of the tet's energy that near rest is nowhere below it,
+    μV F : ΔF + μVτ Σ mΔx² + λ'V/2 (C_H + cof F : ΔF)². At rest κ = −1 and R = 0.
+    """
+
+    def set_rest_shape(self, elasticity: Elasticity) -> None:
+        super().set_rest_shape(elasticity)
+        # (M,) τ.
+        self._largest = diagonalize(self._inverse_mass_metric)[0].amax(0)
+
+    def _tet_parameters(self, squared_steps: Tensor) -> Tensor:
+        compliance = 1.0 / (squared_steps * self._mu * self._volumes)
+        gain = 1.0 / (compliance + SHEAR_FACTOR * self._largest)
+        ratio = self._mu / (self._lam + self._mu)
+        change = gain * upper(self._inverse_mass_metric)
+        return torch.cat([change, gain[None], ratio[None], 1.0 + ratio[None]])
+
+    def _response(self, f: Tensor, tet_parameters: Tensor) -> Tensor:
+        change, (gain, ratio, rest) = full(tet_parameters[:6]), tet_parameters[6:]
+        cofactor = cofactors3(f)
+        changed = matmul3(cofactor, change)
+        along = (cofactor * changed).sum((0, 1))
+        excess = (f[:, 0] * cofactor[:, 0]).sum(0) - rest - (f * changed).sum((0, 1))
+        return (f + excess / (ratio + along) * cofactor).mul_(-gain)
+
+    def _loop(
+        self, positions: NDArray[Any], corners: NDArray[Any], tet_data: NDArray[Any], offsets: Any
+    ) -> None:
+        relax_neo_hookean(positions, corners, tet_data, offsets)

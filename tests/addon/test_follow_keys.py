@@ -23,7 +23,7 @@ from supple.core.errors import SuppleError
 from supple.core.job import fits
 from supple.core.preparation.prepared import prepare
 from supple.core.scene.channel import Channel
-from supple.core.scene.tet_control import TetControl
+from supple.core.scene.rest_shape import TetControl
 
 from .conftest import world_positions
 from .layout import drawn

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import torch
 
-from supple.core.cached_at import CachedAt
+from supple.core.assembly.tensor_channel import CachedAt
 from supple.tests.core.pretended_cuda import CUDA, pretended_cuda
 
 

@@ -14,8 +14,7 @@ CORE = Path(core.__file__).parent
 #: Modules with imports of others inside of functions, and why these are not loaded before.
 LATE = {
     "__main__": "a worker that is told to wait says so before it loads the solver",
-    "geometry.closest_point": "Blender's process loads it, which has no numba",
-    "geometry.triangle_pairs": "Blender's process loads it, which has no numba",
+    "geometry.triangles": "Blender's process loads it, which has no numba",
     "job.tiny_scenes": "Blender's process reads how many there are, and has no torch",
     "job.warm_up": "the worker says which modules it loads, and how far it is",
     "job.worker": "a worker that waits begins without the solver",

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.geometry.triangle_distance import point_triangle_distance
+from supple.core.geometry.triangles import point_triangle_distance
 from supple.looks.triangle_distance import distance_to_triangles
 
 

@@ -14,7 +14,7 @@ from supple.core import Channel, Paint, Scene, Simulator, SoftBody, SurfaceMesh,
 from supple.core.integrators import Midpoint, RungeKutta4, SymplecticEuler
 from supple.core.integrators.fixed_step_integrator import FixedStepIntegrator
 from supple.core.materials import Linear, StableNeoHookean
-from supple.core.preparation.paint_transfer import with_painted_settings
+from supple.core.preparation.transfers import with_painted_settings
 from supple.core.system import System
 
 from ..check import Check, Subject, within

@@ -12,9 +12,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...assembly.block_matrix import BlockMatrix
-from ...assembly.off_pattern_blocks import OffPatternBlocks
-from ...cached_at import CachedAt
+from ...assembly.block_matrix import BlockMatrix, OffPatternBlocks
+from ...assembly.tensor_channel import CachedAt
 from ...geometry.tet_mesh import TetMesh
 from ...scene.contact_distances import contact_distances, of_pairs
 from ...scene.friction import FrictionTable
@@ -22,14 +21,13 @@ from ...scene.scene import Scene
 from ..potential import Potential, TimeStep
 from . import accepted_moves
 from .approach_limit import ApproachLimit
-from .barrier import ContactBarrier
+from .barrier import AdaptiveStiffness, ContactBarrier, physical_stiffness
 from .detection import Detection
 from .displacement_limit import DisplacementLimit
+from .distance_hessian import assembled
 from .friction import ContactFriction
-from .hessian_factors import assembled
 from .normal_collisions import NormalCollisions
 from .stencils import Stencils
-from .stiffness import AdaptiveStiffness, physical_stiffness
 from .surface import CollisionSurface
 from .topology import Points, Values
 

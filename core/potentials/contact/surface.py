@@ -11,15 +11,13 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from ...geometry.degenerate import are_valid
+from ...geometry.groups import vertex_areas
 from ...geometry.tet_mesh import TetMesh
-from ...geometry.unreferenced import compact_indices
-from ...geometry.vertex_sums import vertex_areas
+from ...geometry.triangles import are_valid, compact_indices
 from ...preparation.attached_vertices import attached_vertices
 from ...preparation.intersections import Surfaces, find_close
-from ...scene.attached_pairs import attached_pair, attached_pairs
-from ...scene.collider_surface import collider_surface
-from ...scene.contact_distances import contact_distances
+from ...scene.collision_points import collider_surface
+from ...scene.contact_distances import attached_pair, attached_pairs, contact_distances
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
 from ...scene.start_shape import start_positions

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...geometry.groups import grouped, numbered_pairs
-from ...geometry.vertex_sums import corner_areas, vertex_areas
+from ...geometry.groups import corner_areas, grouped, numbered_pairs, vertex_areas
 
 Points = NDArray[np.float64]
 Values = NDArray[np.float64]

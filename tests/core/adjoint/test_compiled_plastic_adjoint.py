@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from supple.core import Plasticity, Scene, SoftBody
-from supple.core.adjoint.compiled_plastic_adjoint import CompiledPlasticAdjoint
-from supple.core.adjoint.plastic_adjoint import PlasticAdjoint
+from supple.core.adjoint.plastic_adjoint import CompiledPlasticAdjoint, PlasticAdjoint
 from supple.core.adjoint.quantities import Derivation
 from supple.core.compiled import is_compiled
 from supple.core.materials import StableNeoHookean

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core.adjoint.closest_points import ClosestPoints
-from supple.core.adjoint.contact_barrier import barrier_hessians
+from supple.core.adjoint.tape_contact import ClosestPoints, barrier_hessians
 from supple.tests.core.potentials.contact.close_parts import REACH, STIFFNESS
 from supple.tests.core.potentials.contact.test_distance_hessian import (
     ALL_KINDS,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from supple.core.adjoint.least_control import LeastControl, LeastControlSearch
+from supple.core.adjoint.follow_keys import LeastControl, LeastControlSearch
 
 WANTED = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
 

@@ -21,7 +21,7 @@ from supple.core import (
     SoftBody,
 )
 from supple.core.adjoint import hit_target, match_shape, sag_free
-from supple.core.adjoint.transposed_solve import TransposedSolve
+from supple.core.adjoint.implicit_run import TransposedSolve
 from supple.core.geometry.embedding import embed
 from supple.core.materials import StableNeoHookean
 from supple.verification.meshes import block

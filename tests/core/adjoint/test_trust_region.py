@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from supple.core.adjoint.trust_region import FloatArray, bounded_step, trust_region
+from supple.core.adjoint.hit_target import FloatArray, bounded_step, trust_region
 from supple.core.errors import InstabilityError
 
 START = np.array([1.0, 2.0])

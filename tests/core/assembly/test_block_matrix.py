@@ -5,9 +5,13 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core.assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
-from supple.core.assembly.block_rows import BlockRows
-from supple.core.assembly.scalar_rows import ScalarRows
+from supple.core.assembly.block_matrix import (
+    CORNER_PAIRS,
+    BlockMatrix,
+    BlockPattern,
+    BlockRows,
+    ScalarRows,
+)
 from supple.tests.core.linear_solvers.implicit_systems import dense, implicit_system
 
 CPU = torch.device("cpu")

@@ -8,12 +8,11 @@ import pytest
 import scipy.sparse as sparse
 import torch
 
-from supple.core.assembly.off_pattern_blocks import OffPatternBlocks
+from supple.core.assembly.block_matrix import OffPatternBlocks
 from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
 from supple.core.linear_solvers.direct import is_available
 from supple.core.linear_solvers.linear_solver import LinearSolver
-from supple.core.linear_solvers.rigid_modes import RigidModes
-from supple.core.linear_solvers.torch_rigid_modes import TorchRigidModes
+from supple.core.linear_solvers.rigid_modes import RigidModes, TorchRigidModes
 from supple.tests.core.linear_solvers.implicit_systems import CPU, ImplicitSystem, implicit_system
 from supple.tests.core.pretended_cuda import CUDA, pretended_cuda
 from supple.verification.meshes import block

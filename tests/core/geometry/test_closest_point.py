@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.geometry import closest_point
-from supple.core.geometry.closest_point import closest_among_near, closest_points
-from supple.core.geometry.triangle_distance import point_triangle_distance
+from supple.core.geometry import triangles as closest_point
+from supple.core.geometry.triangles import (
+    closest_among_near,
+    closest_points,
+    point_triangle_distance,
+)
 from supple.verification.meshes import block
 
 TRIANGLE = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])

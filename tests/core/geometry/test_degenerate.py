@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.degenerate import without_degenerate
+from supple.core.geometry.triangles import without_degenerate
 
 POINTS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0.3, 0, 0], [0, 0, 9]])
 

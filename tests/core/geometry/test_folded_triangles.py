@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry import folded_triangles as module
-from supple.core.geometry.folded_triangles import folded_triangles
+from supple.core.geometry import folding as module
+from supple.core.geometry.folding import folded_triangles
 
 from ..meshing.meshes import box
 

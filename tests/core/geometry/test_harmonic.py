@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.geometry.harmonic import harmonic_extension
+from supple.core.geometry.cage_fit import harmonic_extension
 from supple.verification.meshes import irregular_block
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from supple.core import TetMesh, embed
-from supple.core.geometry.near_boundary import near_boundary
-from supple.core.geometry.phong_deformation import embed_smoothly
+from supple.core.geometry.phong_deformation import embed_smoothly, near_boundary
 from supple.core.preparation.surface_normals import outward_normals
 
 UP, DOWN = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.geometry.orientation import orient_consistently
+from supple.core.geometry.triangles import orient_consistently
 from supple.core.meshing.surface import is_closed, signed_volume
 
 

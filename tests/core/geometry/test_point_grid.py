@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.point_grid import PointGrid
+from supple.core.geometry.winding_number import PointGrid
 
 
 @pytest.mark.parametrize("cell", [1e-9, 0.05, 0.3, 10.0])

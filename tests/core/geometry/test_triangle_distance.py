@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.triangle_distance import point_triangle_distance
+from supple.core.geometry.triangles import point_triangle_distance
 
 A, B, C = np.array([[0.0, 0, 0], [2, 0, 0], [0, 2, 0]])
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from supple.core.geometry.triangle_pairs import triangle_distance
+from supple.core.geometry.triangles import triangle_distance
 
 
 def pairs(seed: int, count: int = 40) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.unreferenced import without_unreferenced
+from supple.core.geometry.triangles import without_unreferenced
 
 POINTS = np.random.default_rng(1).normal(size=(5, 3))
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from supple.core import Scene, SoftBody, TetMesh
-from supple.core.integrators.energy_rounding import MARGIN_FACTOR, EnergyRounding
+from supple.core.integrators.stability import MARGIN_FACTOR, EnergyRounding
 from supple.core.materials import StVenantKirchhoff
 from supple.core.state import Energies
 from supple.core.system import System

@@ -31,8 +31,7 @@ from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.kernels.contact_constraints import GROUND
 from supple.core.kernels.surface_barrier import surface_force
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials.height_floor import FLOOR_RATIO
-from supple.core.potentials.height_ratio import HeightRatios
+from supple.core.potentials.height_floor import FLOOR_RATIO, HeightRatios
 from supple.core.scene.contact_settings import ContactSurface
 from supple.core.simulator import Frame
 from supple.tests.core.touching import plate

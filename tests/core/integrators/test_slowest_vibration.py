@@ -11,7 +11,7 @@ import torch
 
 from supple.core import Scene, Simulator, SoftBody
 from supple.core.integrators import Automatic, ImplicitEuler, SymplecticEuler, automatic
-from supple.core.integrators.slowest_vibration import slowest_frequency
+from supple.core.integrators.stability import slowest_frequency
 from supple.core.materials import StableNeoHookean
 from supple.verification.meshes import block
 

@@ -12,9 +12,9 @@ import pytest
 
 from supple.core import Collider, Contact, Ground, InstabilityError, Scene
 from supple.core.job import Job, Settings, fits
+from supple.core.job.fit import mean_of
 from supple.core.job.run import simulator_of
 from supple.core.job.search import with_body
-from supple.core.job.throw import mean_of
 from supple.core.job.worker import work
 from supple.core.preparation.prepared import prepare
 
@@ -101,7 +101,7 @@ def test_where_no_throw_like_the_one_that_is_set_hits_it_is_thrown_straight(
         x, y, z = SECONDS * velocity
         return (x, y, z) if z > -0.1 else (0.2 * x, 0.2 * y, -0.1 + 0.05 * np.sin(20.0 * z))
 
-    monkeypatch.setattr("supple.core.job.throw.positions", simulated(law))
+    monkeypatch.setattr("supple.core.job.fit.positions", simulated(law))
     scene = Scene([bar(held=False, velocity=(1.0, 0.0, -6.0))])
     throw = thrown(tmp_path, scene, (1.0, 0.05, 1.2), 3)
     assert throw.hits and throw.set_distance > 0.3
@@ -116,7 +116,7 @@ def test_so_it_is_where_the_one_that_is_set_cannot_be_simulated(
             raise InstabilityError("Bar: too fast.")
         return SECONDS * velocity
 
-    monkeypatch.setattr("supple.core.job.throw.positions", simulated(law))
+    monkeypatch.setattr("supple.core.job.fit.positions", simulated(law))
     scene = Scene([bar(held=False, velocity=(1.0, 0.0, -60.0))])
     throw = thrown(tmp_path, scene, (1.0, 0.05, 1.2), 3)
     assert throw.hits and throw.set_distance is None

@@ -12,7 +12,7 @@ from supple.core.job import tiny_scenes
 from supple.core.kernels import contact_relaxation
 from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
 from supple.core.preparation import initial_intersections
-from supple.core.preparation.minimum_translation import minimum_translations
+from supple.core.preparation.initial_intersections import minimum_translations
 from supple.core.preparation.overlap_contraction import contract_overlap
 
 

@@ -17,7 +17,7 @@ from supple.core.kernels.flat_tets import (
     pressed_depth,
     relax_flat,
 )
-from supple.core.potentials.height_ratio import HeightRatios
+from supple.core.potentials.height_floor import HeightRatios
 
 FLOOR = 0.4
 REST = np.array([[0.0, 0, 0], [1, 0, 0], [0.2, 1.1, 0], [0.1, 0.3, 0.9], [0.7, 0.8, 0.8]])

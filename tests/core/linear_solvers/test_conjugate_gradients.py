@@ -9,9 +9,11 @@ import pytest
 import torch
 
 from supple.core.compiled import is_compiled
-from supple.core.linear_solvers import compiled_cg, rigid_modes, torch_cg, torch_rigid_modes
-from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
-from supple.core.linear_solvers.solution import Solution
+from supple.core.linear_solvers import conjugate_gradients as compiled_cg
+from supple.core.linear_solvers import conjugate_gradients as torch_cg
+from supple.core.linear_solvers import rigid_modes
+from supple.core.linear_solvers import rigid_modes as torch_rigid_modes
+from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients, Solution
 from supple.tests.core.linear_solvers.implicit_systems import ImplicitSystem, implicit_system
 from supple.tests.core.pretended_cuda import CUDA, PretendedCuda, pretended_cuda
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from supple.core import TetMesh
-from supple.core.linear_solvers.nested_dissection import nested_dissection
+from supple.core.linear_solvers.direct import nested_dissection
 
 
 def _pattern(mesh: TetMesh) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

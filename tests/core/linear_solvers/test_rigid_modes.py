@@ -8,11 +8,11 @@ import torch
 from supple.core.linear_solvers.rigid_modes import (
     MAX_GROUPS,
     RigidModes,
+    TorchRigidModes,
     bisect,
     coarse_inverse,
     group_size,
 )
-from supple.core.linear_solvers.torch_rigid_modes import TorchRigidModes
 from supple.tests.core.linear_solvers.implicit_systems import ImplicitSystem, implicit_system
 
 

@@ -15,8 +15,14 @@ import torch
 
 from supple.core import SoftBody
 from supple.core.materials import MODELS, StableNeoHookean
-from supple.core.materials.preset_table import render, stiffness
-from supple.core.materials.presets import PRESETS, REFERENCE_FREQUENCY, REFERENCES, Preset
+from supple.core.materials.presets import (
+    PRESETS,
+    REFERENCE_FREQUENCY,
+    REFERENCES,
+    Preset,
+    render,
+    stiffness,
+)
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "materials.md"
 OMEGA = 2.0 * math.pi * REFERENCE_FREQUENCY

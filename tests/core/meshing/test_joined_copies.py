@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.meshing.joined_copies import join_copies
+from supple.core.meshing.lattice import join_copies
 from supple.core.meshing.virtual_nodes import VirtualMesh
 
 # Two copies of a cell on one that they share a face with.

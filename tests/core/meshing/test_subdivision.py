@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.meshing.subdivision import split_long_triangles
+from supple.core.meshing.surface import split_long_triangles
 
 
 def test_pieces_are_short_and_cover_the_same_oriented_area() -> None:

@@ -6,10 +6,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.minimizers import embedded_ground_projected_path
-from supple.core.minimizers.embedded_ground_projected_path import EmbeddedGroundProjectedPath
+from supple.core.minimizers import search_path as embedded_ground_projected_path
+from supple.core.minimizers.search_path import EmbeddedGroundProjectedPath
 from supple.core.potentials import GroundBarrier, GroundFriction
-from supple.core.potentials.ground_points import EmbeddedPoints
+from supple.core.potentials.ground import EmbeddedPoints
 from supple.tests.core.rubbing import alike
 
 TETS, COUNT = 5, 20

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from supple.core.kernels.barrier import barrier_derivative
-from supple.core.minimizers.ground_projected_path import GroundProjectedPath
+from supple.core.minimizers.search_path import GroundProjectedPath
 from supple.core.potentials import GroundBarrier, GroundFriction
 from supple.tests.core.rubbing import alike
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from supple.core.minimizers.levenberg_marquardt import (
+from supple.core.minimizers.newton_search import (
     MAX_EXTRA_INERTIA,
     NEAR_DISTANCE_RATIO,
     LevenbergMarquardt,

@@ -11,8 +11,8 @@ import torch
 
 from supple.core import Ground, Scene, SoftBody, TetMesh
 from supple.core.assembly.block_matrix import BlockMatrix
+from supple.core.linear_solvers.conjugate_gradients import Solution
 from supple.core.linear_solvers.linear_solver import LinearSolver
-from supple.core.linear_solvers.solution import Solution
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.lagged_update import LAG_CHANGE_RATIO

@@ -8,7 +8,7 @@ import torch
 from supple.core import Scene, Simulator, SoftBody
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
-from supple.core.minimizers.rigid_drift import RigidDrift
+from supple.core.minimizers.incremental_potential import RigidDrift
 from supple.core.scene.contact_settings import Collider, Contact
 from supple.core.system import System
 

@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from supple.core.obstacles import Ball, Plane
-from supple.core.obstacles.barrier_step import BarrierStep
-from supple.core.obstacles.embedded_barrier_step import EmbeddedBarrierStep
-from supple.core.obstacles.embedded_projection_step import EmbeddedProjectionStep
+from supple.core.obstacles.barrier_step import BarrierStep, EmbeddedBarrierStep
+from supple.core.obstacles.projection_step import EmbeddedProjectionStep
 from supple.core.potentials import GroundBarrier
-from supple.core.potentials.ground_points import EmbeddedPoints
+from supple.core.potentials.ground import EmbeddedPoints
 from supple.tests.core.rubbing import alike
 
 STEP, REACH = 0.01, 0.02

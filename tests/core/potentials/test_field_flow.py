@@ -20,8 +20,7 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials.field_flow import FieldFlow
-from supple.core.potentials.field_laws import FieldLaw
+from supple.core.potentials.field_laws import FieldFlow, FieldLaw
 from supple.tests.core.pretended_cuda import pretended_cuda
 from supple.verification.meshes import block
 

@@ -12,8 +12,7 @@ import torch
 from supple.core import Falloff, ForceField, Scene, SoftBody, VelocityGrid
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.field_force import FieldForce
-from supple.core.potentials.field_laws import FieldLaw
-from supple.core.potentials.field_noise import GradientNoise
+from supple.core.potentials.field_laws import FieldLaw, GradientNoise
 from supple.core.potentials.registry import potentials_of
 from supple.core.scene.force_fields import FieldKind
 from supple.core.system import System

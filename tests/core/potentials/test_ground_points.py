@@ -9,7 +9,7 @@ import torch
 
 from supple.core.assembly.block_matrix import BlockMatrix, BlockPattern
 from supple.core.potentials import GroundBarrier, GroundFriction, Potential
-from supple.core.potentials.ground_points import EmbeddedPoints
+from supple.core.potentials.ground import EmbeddedPoints
 from supple.tests.core.dense import dense
 from supple.tests.core.rubbing import alike
 

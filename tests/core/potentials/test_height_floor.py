@@ -24,8 +24,8 @@ from supple.core.potentials.height_floor import (
     GENTLE_PRESSURE_RATIO,
     PRESSURE_RATIO,
     HeightFloor,
+    HeightRatios,
 )
-from supple.core.potentials.height_ratio import HeightRatios
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.verification.meshes import block

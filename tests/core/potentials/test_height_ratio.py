@@ -12,11 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from supple.core import Scene, SoftBody
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials.height_ratio import (
-    HeightRatios,
-    height_derivatives_of,
-    height_ratios,
-)
+from supple.core.potentials.height_floor import HeightRatios, height_derivatives_of, height_ratios
 from supple.core.system import System
 from supple.verification.meshes import block
 

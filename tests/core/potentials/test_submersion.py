@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.potentials.submersion import cut_products, mean_depth, submerged_shares
+from supple.core.potentials.fluid import cut_products, mean_depth, submerged_shares
 
 # With none to four corners below, some of them at the same depth, or in the plane.
 DEPTHS = torch.tensor(

@@ -11,7 +11,7 @@ from supple.core import Channel, Plasticity, Scene, SoftBody
 from supple.core.assembly.block_matrix import BlockMatrix, BlockPattern
 from supple.core.materials import MODELS, StVenantKirchhoff
 from supple.core.potentials import TimeStep
-from supple.core.potentials.yielding_elasticity import YieldingElasticity, _principal_stresses
+from supple.core.potentials.plastic_flow import YieldingElasticity, _principal_stresses
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.verification.meshes import block

@@ -19,7 +19,7 @@ from supple.core import (
     SurfaceMesh,
     TetMesh,
 )
-from supple.core.geometry.closest_point import closest_points
+from supple.core.geometry.triangles import closest_points
 from supple.core.integrators import ImplicitEuler
 from supple.core.job.scene_file import decode, encode
 from supple.core.materials import NeoHookean

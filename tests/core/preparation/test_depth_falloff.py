@@ -11,7 +11,7 @@ import pytest
 from supple.core import Goals, Scene, SceneError, Simulator, Skin, SoftBody, TetMesh
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
-from supple.core.preparation.depth_falloff import depths
+from supple.core.preparation.pose_transfer import depths
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.verification.meshes import block
 

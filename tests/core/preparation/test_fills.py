@@ -11,7 +11,7 @@ import pytest
 from supple.core import Contact, Embedding, Scene, SoftBody, SurfaceMesh, TetMesh
 from supple.core.errors import SceneError
 from supple.core.meshing import tetrahedralize
-from supple.core.preparation import fills
+from supple.core.preparation import tetrahedralize_scene as fills
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.scene.contact_settings import ContactSurface
 from supple.core.scene.paint import Paint

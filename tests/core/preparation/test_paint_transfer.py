@@ -15,8 +15,8 @@ from supple.core.integrators import ImplicitEuler, SymplecticEuler
 from supple.core.job import Job, Settings, digest
 from supple.core.job.scene_file import encode
 from supple.core.materials import StableNeoHookean
-from supple.core.preparation.paint_transfer import tet_factors, with_painted_settings
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.core.preparation.transfers import tet_factors, with_painted_settings
 from supple.core.scene.paint import PAINTED_SETTINGS
 from supple.core.system import System
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from supple.core.preparation.pin_jumps import PinJump, pin_jumps
+from supple.core.preparation.pins import PinJump, pin_jumps
 from supple.core.scene.channel import Channel
 from supple.core.scene.contact_settings import Collider
 from supple.core.scene.goals import Goals
-from supple.core.scene.release import Release
 from supple.core.scene.scene import Scene
 from supple.core.scene.skin import Skin, SurfaceMesh
 from supple.core.scene.soft_body import SoftBody
+from supple.core.scene.stitches import Release
 
 CUBE = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
 FACES = np.array([[0, 1, 3], [0, 3, 2], [4, 6, 7], [4, 7, 5], [0, 4, 5], [0, 5, 1]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from supple.core import embed
-from supple.core.preparation.pin_transfer import pinned_tet_vertices
+from supple.core.preparation.pins import pinned_tet_vertices
 
 
 def test_what_carries_a_pinned_point_is_pinned_and_nothing_else(make_block) -> None:

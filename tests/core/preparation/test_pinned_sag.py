@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from supple.core import SceneError
-from supple.core.preparation.pinned_sag import PinnedSag, pinned_sag
+from supple.core.preparation.sag import PinnedSag, pinned_sag
 from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 
 G, DENSITY = 9.81, 500.0

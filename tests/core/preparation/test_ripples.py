@@ -11,7 +11,7 @@ import pytest
 from supple.core import Scene, Simulator, SoftBody
 from supple.core.integrators import Adaptive
 from supple.core.materials import Linear
-from supple.core.preparation.ripples import default_viscosity
+from supple.core.preparation.sag import default_viscosity
 from supple.verification.meshes import block
 
 YOUNG, DENSITY, HEIGHT, SWINGS = 2e4, 1000.0, 1.0, 3

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from supple.core import Ground, Scene, SceneError, Simulator, SoftBody, TetMesh
 from supple.core.materials import StableNeoHookean
-from supple.core.preparation.self_weight import Load, default_young, estimated_sag
+from supple.core.preparation.sag import Load, default_young, estimated_sag
 from supple.verification.meshes import graded_ball
 
 BOX = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])

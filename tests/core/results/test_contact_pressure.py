@@ -18,8 +18,7 @@ from supple.core import (
 )
 from supple.core.integrators import XPBD, Automatic, ImplicitEuler, SymplecticEuler
 from supple.core.materials import StableNeoHookean
-from supple.core.results.contact_pressure import _Carriers
-from supple.core.results.surface_forces import SurfaceForces
+from supple.core.results.contact_pressure import SurfaceForces, _Carriers
 from supple.tests.core.balls import ball_surface
 from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 from supple.tests.core.touching import plate

@@ -12,7 +12,7 @@ from supple.core import Channel, Paint, Scene, SceneError, Simulator, SoftBody, 
 from supple.core.integrators import BDF2, XPBD, ImplicitEuler, Midpoint, SymplecticEuler
 from supple.core.job.scene_file import decode, encode
 from supple.core.materials import StableNeoHookean
-from supple.core.preparation.paint_transfer import with_painted_settings
+from supple.core.preparation.transfers import with_painted_settings
 from supple.verification.meshes import block
 
 SPEED, FRAME, FRAMES = 3.0, 0.05, 8

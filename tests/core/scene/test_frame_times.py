@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from supple.core.errors import SceneError
-from supple.core.scene.channel import Channel
-from supple.core.scene.frame_times import FrameTimes
+from supple.core.scene.channel import Channel, FrameTimes
 from supple.core.scene.scene import Scene
 from supple.core.scene.soft_body import SoftBody
 from supple.verification.meshes import block

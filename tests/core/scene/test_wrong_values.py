@@ -42,8 +42,7 @@ from supple.core import (
     VelocityGrid,
     Wind,
 )
-from supple.core.scene.rest_shape import TetRestShape
-from supple.core.scene.tet_control import TetControl
+from supple.core.scene.rest_shape import TetControl, TetRestShape
 from supple.core.tracked import tracked
 from supple.verification.meshes import block
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.xpbd.colouring import colour_tets
+from supple.core.xpbd.constraints import colour_tets
 
 
 def _shares_vertex(corners: np.ndarray) -> np.ndarray:

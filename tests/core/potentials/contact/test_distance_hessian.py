@@ -9,7 +9,7 @@ import pytest
 
 from supple.core.errors import InstabilityError
 from supple.core.kernels.collision_keys import POINTS
-from supple.core.potentials.contact.hessian_factors import assembled
+from supple.core.potentials.contact.distance_hessian import assembled
 from supple.core.potentials.contact.topology import Points
 from supple.tests.core.potentials.contact.close_parts import (
     FAR,

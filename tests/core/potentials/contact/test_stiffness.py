@@ -9,8 +9,8 @@ import torch
 
 from supple.core import SoftBody
 from supple.core.materials import StableNeoHookean
+from supple.core.potentials.contact.barrier import AdaptiveStiffness
 from supple.core.potentials.contact.mesh_contact import MeshContact
-from supple.core.potentials.contact.stiffness import AdaptiveStiffness
 from supple.tests.core.potentials.contact.close_bodies import (
     FORMULATIONS,
     REACH,

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From a surface, or other tetrahedra, to the tetrahedra of a body: paint, rest shapes, starts
+and what drives them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SceneError
+from ..geometry.cage_fit import harmonic_extension
+from ..geometry.embedding import Embedding, embed
+from ..geometry.groups import distinct_pairs, first_of_each
+from ..geometry.inverse_distance import nearest_weights
+from ..geometry.posed_tets import posed_vertices
+from ..geometry.tet_mesh import TetMesh, signed_volumes
+from ..geometry.triangles import closest_in_triangle
+from ..scene.channel import Channel
+from ..scene.paint import SurfacePaint
+from ..scene.rest_shape import RestShape
+from ..scene.skin import SurfaceMesh
+from ..scene.soft_body import SoftBody
+from ..scene.start import RunStart
+from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
+from .pins import NEGLIGIBLE_WEIGHT
+
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.integer[Any]]
+
+# Points of the surface that are embedded are about so many edges of the tets apart.
+_SPACING_EDGES = 0.5
+
+
+def with_painted_settings(
+    body: SoftBody, surface: SurfaceMesh, mesh: TetMesh, filled: SurfaceMesh | None = None
+) -> SoftBody:
+    """A body of tetrahedra, with one value a tet of what is painted on its surface; friction stays
+    painted on that.
+
+    Args:
+        body: with the settings that factors are on.
+        surface: that is painted.
+        filled: the same surface where ``mesh`` fills it; None where that is where it stands.
+    """
+    filled = surface if filled is None else filled
+    if not surface.paint:
+        return replace(body, mesh=mesh)
+    settings: dict[str, Any] = {}
+    inside = [paint for paint in surface.paint if paint.setting != "friction"]
+    for paint in surface.paint:
+        if paint.setting == "friction":
+            of_surface = surface.vertices, surface.triangles, paint.factors
+            settings["friction_paint"] = SurfacePaint(*of_surface)
+    if not inside:
+        return replace(body, mesh=mesh, **settings)
+    painted = np.stack([paint.factors for paint in inside], axis=1)
+    for paint, factors in zip(inside, tet_factors(mesh, filled, painted).T, strict=True):
+        if paint.setting == "young":
+            settings["material"] = replace(body.material, young=body.material.young * factors)
+        elif paint.setting == "yield_stress":
+            assert body.plasticity is not None
+            stress = body.plasticity.yield_stress * factors
+            settings["plasticity"] = replace(body.plasticity, yield_stress=stress)
+        elif paint.setting == "drag":
+            settings["drag_factors"] = body.drag_factors * factors
+        elif np.any(value := getattr(body, paint.setting)):
+            settings[paint.setting] = value * factors
+    return replace(body, mesh=mesh, **settings)
+
+
+def tet_factors(mesh: TetMesh, surface: SurfaceMesh, painted: FloatArray) -> FloatArray:
+    """(M, K) of the tets, from (V, K) of the surface's vertices.
+
+    Each boundary vertex of the tets takes what is painted on the surface where that is closest, of
+    what runs through the tets around it; inside, values are harmonic; a tet has the mean of its
+    corners.
+    """
+    vertices, triangles, weights = _closest(mesh, surface)
+    values = np.einsum("bc,bck->bk", weights, painted[triangles])
+    factors: FloatArray = harmonic_extension(mesh, vertices, values)[mesh.tets].mean(axis=1)
+    return factors
+
+
+def _samples(surface: SurfaceMesh, spacing: float) -> tuple[IndexArray, FloatArray]:
+    """Points in triangles, about as far apart as ``spacing``: (S,) which one each lies in, and
+    (S, 3) where."""
+    corners = surface.vertices[surface.triangles]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    parts = np.maximum(1, np.ceil(longest / (2.0 * spacing))).astype(int)
+    triangles, points = [], []
+    for count in np.unique(parts):
+        weights = _centroids(int(count))
+        alike = np.flatnonzero(parts == count)
+        triangles.append(np.repeat(alike, len(weights)))
+        points.append(np.einsum("sc,tci->tsi", weights, corners[alike]).reshape(-1, 3))
+    triangle, point = np.concatenate(triangles), np.concatenate(points)
+    # Of many small triangles one in each place will do, but on either side of a gap.
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])[triangle]
+    places = np.concatenate([np.floor(point / spacing), np.sign(normals)], axis=1)
+    _, kept = np.unique(places, axis=0, return_index=True)
+    return triangle[kept], point[kept]
+
+
+def _centroids(count: int) -> FloatArray:
+    """(count², 3) barycentric coordinates of the centroids of the triangles that one is cut into by
+    ``count`` strips along each side."""
+    along, across = (part.ravel() for part in np.indices((count, count)))
+    upright = along + across < count
+    turned = along + across < count - 1
+    first = np.concatenate([3 * along[upright] + 1, 3 * along[turned] + 2])
+    second = np.concatenate([3 * across[upright] + 1, 3 * across[turned] + 2])
+    return np.stack([3 * count - first - second, first, second], axis=1) / (3.0 * count)
+
+
+def _closest(mesh: TetMesh, surface: SurfaceMesh) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Where the surface is closest to boundary vertices, of what runs through tets around them.
+
+    Returns:
+        (B,) these vertices, (B, 3) the vertices of the triangle that each is closest to, and (B, 3)
+        barycentric coordinates in it.
+    """
+    triangle, points = _samples(surface, _SPACING_EDGES * mesh.edge_length)
+    pairs = np.stack([embed(mesh, points).indices, np.tile(triangle[:, None], 4)], axis=2)
+    on_boundary = np.zeros(len(mesh.vertices), dtype=bool)
+    on_boundary[mesh.surface] = True
+    vertex, near = distinct_pairs(pairs[on_boundary[pairs[..., 0]]]).T
+    corners = surface.triangles[near]
+    weights, squared = closest_in_triangle(mesh.vertices[vertex], surface.vertices[corners])
+    first = first_of_each(vertex, squared, near)
+    return vertex[first], corners[first], weights[first]
+
+
+# Sweeps in which tet vertices take what points of the skin are still off by.
+FIT_SWEEPS = 20
+# Of the way from one sample to the next, where rest shapes are checked.
+_CHECKED_FRACTIONS = (0.0, 0.25, 0.5, 0.75)
+# Of the volume of a tet as it was modelled: what rests flatter is inside out but for rounding.
+MIN_VOLUME_RATIO = 1e-9
+
+
+def transferred(
+    rest_shape: RestShape, points: FloatArray, embedding: Embedding, mesh: TetMesh
+) -> RestShape:
+    """The rest shape of tet vertices, from that of (V, 3) points of the skin.
+
+    The affine map that fits a displacement best is followed exactly. What is left is taken by the
+    tet vertices around points so that the skin shows it, as far as the tets are fine enough, and is
+    harmonic between.
+    """
+    keys, count = rest_shape.displacements, len(rest_shape.displacements)
+    design, of_tets = _affine(points, points), _affine(mesh.vertices, points)
+    # All displacements side by side: (V, 3K).
+    wanted = keys.swapaxes(0, 1).reshape(len(points), 3 * count)
+    fit = np.linalg.lstsq(design, wanted, rcond=1e-9)[0]
+    left = wanted - design @ fit
+    found = of_tets @ fit + _extended(left, points, embedding, mesh)
+    moved = found.reshape(len(mesh.vertices), count, 3).swapaxes(0, 1)
+    return RestShape(np.ascontiguousarray(moved), rest_shape.amounts)
+
+
+def _affine(points: FloatArray, around: FloatArray) -> FloatArray:
+    """(P, 4) coordinates and a one, from the middle of the points ``around``."""
+    offsets = (points - around.mean(axis=0)) / max(float(np.ptp(around, axis=0).max()), 1e-300)
+    return np.concatenate([offsets, np.ones((len(points), 1))], axis=1)
+
+
+def _extended(
+    left: FloatArray, points: FloatArray, embedding: Embedding, mesh: TetMesh
+) -> FloatArray:
+    """(N, C) of all tet vertices, from (V, C) of the skin."""
+    count = len(mesh.vertices)
+    if not left.any():
+        return np.zeros((count, left.shape[1]))
+    carrying = embedding.indices[np.abs(embedding.weights) > NEGLIGIBLE_WEIGHT]
+    is_known = np.zeros(count, dtype=bool)
+    is_known[mesh.surface] = is_known[carrying] = True
+    known = np.flatnonzero(is_known)
+    values = np.zeros((count, left.shape[1]))
+    nearest, weights = nearest_weights(points, mesh.vertices[known])
+    values[known] = np.einsum("qk,qkc->qc", weights, left[nearest])
+    _fit(values, left, embedding)
+    return harmonic_extension(mesh, known, values[known])
+
+
+def _fit(values: FloatArray, wanted: FloatArray, embedding: Embedding) -> None:
+    """Changes (N, C) values of tet vertices so that points show the (V, C) ones wanted.
+
+    Each sweep adds to a vertex the mean of what its points are off by, by their weights (the
+    simultaneous iterative reconstruction technique: Gilbert, "Iterative Methods for the
+    Three-Dimensional Reconstruction of an Object from Projections", 1972).
+    """
+    from scipy.sparse import coo_array
+
+    rows = np.repeat(np.arange(len(wanted)), embedding.indices.shape[1])
+    shape = len(wanted), len(values)
+    places = rows, embedding.indices.ravel()
+    matrix = coo_array((embedding.weights.ravel(), places), shape=shape).tocsr()
+    sizes = coo_array((np.abs(embedding.weights).ravel(), places), shape=shape).tocsr()
+    of_points, of_vertices = (np.asarray(sizes.sum(axis=axis)).ravel() for axis in (1, 0))
+    for _ in range(FIT_SWEEPS):
+        off = (wanted - matrix @ values) / of_points[:, None]
+        values += (matrix.T @ off) / np.maximum(of_vertices, NEGLIGIBLE_WEIGHT)[:, None]
+
+
+def check_rest_shape(body: SoftBody) -> None:
+    """
+    Raises:
+        SceneError: when the rest shape of a body turns tets inside out at any time.
+    """
+    mesh, rest_shape = body.mesh, body.rest_shape
+    if rest_shape is None or not isinstance(mesh, TetMesh):
+        return
+    channel, seen = rest_shape.amounts, set()
+    for number in range(len(channel.samples)):
+        frame, sample = divmod(number, channel.per_frame)
+        for fraction in _CHECKED_FRACTIONS:
+            amounts = channel.at(frame, (sample + fraction) / channel.per_frame)
+            if amounts.tobytes() in seen:
+                continue
+            seen.add(amounts.tobytes())
+            shape = rest_shape.displaced(mesh.vertices, amounts)
+            ratios = signed_volumes(shape, mesh.tets) / mesh.rest_volumes
+            if ratios.min() <= MIN_VOLUME_RATIO:
+                raise SceneError(_inverted_message(body.name, frame, ratios))
+
+
+def _inverted_message(name: str, frame: int, ratios: FloatArray) -> str:
+    count = int((ratios <= MIN_VOLUME_RATIO).sum())
+    which = "1 of its tets" if count == 1 else f"{count} of its {len(ratios)} tets"
+    return (
+        f"{name}: {frame} frames after the start, its rest shape turns {which} flat or inside out. "
+        "Use less of its shape keys then, smoother keys, or another resolution."
+    )
+
+
+# Of the edges of tets: as far apart, vertices are the same but for single precision.
+SAME_EDGES = 1e-3
+
+
+def with_tet_rest_shape(body: SoftBody) -> SoftBody:
+    """A body that rests as it was given, and starts as it is filled unless it starts elsewhere.
+
+    Raises:
+        SceneError: when that would turn tets inside out.
+    """
+    if body.tet_rest_shape is None:
+        return body
+    filled, mesh, skin = tet_mesh_of(body), rest_mesh(body), body.skin
+    start = filled.vertices if body.initial_positions is None else body.initial_positions
+    if skin is not None and skin.embedding is not None:
+        skin = replace(skin, points=skin.embedding.interpolate(mesh.vertices))
+    return replace(body, mesh=mesh, initial_positions=start, skin=skin, tet_rest_shape=None)
+
+
+def rest_mesh(body: SoftBody) -> TetMesh:
+    """The tetrahedra of a body at rest; errors as above."""
+    filled, given = tet_mesh_of(body), body.tet_rest_shape
+    if given is None:
+        return filled
+    rest = given.rest
+    if (places := places_in(given.vertices, given.tets, filled)) is not None:
+        rest = filled.vertices + places.interpolate(rest - given.vertices)
+    turned = int((signed_volumes(rest, filled.tets) <= 0.0).sum())
+    if turned:
+        raise SceneError(
+            f"{body.name}: the rest shape that was found for it turns {turned} of its tets inside "
+            "out, since its mesh or resolution has changed; press Keep This Shape again, or choose "
+            "Modelled as Rest Shape."
+        )
+    return filled.with_vertices(rest)
+
+
+def places_in(
+    vertices: NDArray[np.float64], tets: NDArray[np.int32], filled: TetMesh
+) -> Embedding | None:
+    """The vertices of a mesh in (M, 4) tets of (N, 3) vertices; None where these are its own."""
+    is_same = np.array_equal(tets, filled.tets) and np.allclose(
+        vertices, filled.vertices, rtol=0.0, atol=SAME_EDGES * filled.edge_length
+    )
+    # Tets of another filling may overlap, as if they were not full.
+    other = None if is_same else TetMesh(vertices, tets, np.ones(len(tets)))
+    return None if other is None else embed(other, filled.vertices)
+
+
+# J = det F, below which a tet counts as flat.
+FLAT_VOLUME_RATIO = 0.01
+
+
+def with_start(body: SoftBody) -> tuple[SoftBody, str]:
+    """A body of tetrahedra with positions and velocities at the start, and a warning where tets
+    are flat or inside out there.
+
+    Args:
+        body: its skin embedded.
+    """
+    start = body.start
+    if start is None:
+        return body, ""
+    mesh = tet_mesh_of(body)
+    if isinstance(start, RunStart):
+        body = _as_it_was(body, rest_mesh(body), start)
+    else:
+        placed = posed_vertices(mesh, skin_embedding_of(body), start.points)
+        body = replace(body, start=None, initial_positions=placed)
+    return body, _inverted(body, mesh)
+
+
+def _as_it_was(body: SoftBody, mesh: TetMesh, start: RunStart) -> SoftBody:
+    other, positions, velocities = start.mesh, start.positions, start.velocities
+    # Where tets overlap, a vertex may lie in one that it is no corner of.
+    if not (
+        np.array_equal(other.vertices, mesh.vertices) and np.array_equal(other.tets, mesh.tets)
+    ):
+        where = embed(other, mesh.vertices)
+        positions, velocities = where.interpolate(positions), where.interpolate(velocities)
+    return replace(body, start=None, initial_positions=positions, initial_velocities=velocities)
+
+
+def _inverted(body: SoftBody, mesh: TetMesh) -> str:
+    """Such as ``its start shape leaves 3 tets flat or inside out, the worst at vertex 12: …``."""
+    positions = start_positions(body)
+    ratios = signed_volumes(positions, mesh.tets) / mesh.rest_volumes
+    turned = np.flatnonzero(ratios < FLAT_VOLUME_RATIO)
+    if len(turned) == 0:
+        return ""
+    corners = mesh.tets[ratios.argmin()]
+    points = mesh.vertices if body.skin is None else body.skin.points
+    middle = mesh.vertices[corners].mean(axis=0)
+    vertex = int(np.linalg.norm(points - middle, axis=1).argmin())
+    count = "1 tet" if len(turned) == 1 else f"{len(turned)} tets"
+    return (
+        f"its start shape leaves {count} flat or inside out, the worst at vertex {vertex}: bend it "
+        "less there, or choose a coarser resolution"
+    )
+
+
+def with_tet_control(body: SoftBody) -> SoftBody:
+    """A body of tetrahedra that is driven as it was given.
+
+    Raises:
+        SceneError: when pins are to move that it has not.
+    """
+    control = body.tet_control
+    if control is None:
+        return body
+    mesh, channel = tet_mesh_of(body), control.channel
+    if (places := places_in(control.vertices, control.tets, mesh)) is not None:
+        channel = channel.mapped(
+            lambda samples: np.stack([places.interpolate(each) for each in samples])
+        )
+    if control.by == "forces":
+        before = body.accelerations
+        total = channel if before is None else _sum(before, channel)
+        return replace(body, accelerations=total, tet_control=None)
+    if body.pinned is None:
+        raise SceneError(
+            f"{body.name}: the motion that was found for it is of its pins, and it has none; pin "
+            "them again, or remove that motion."
+        )
+    path = body.pin_path or Channel.constant(start_positions(body)[body.pinned])
+    moved = _sum(path, channel.mapped(lambda samples: samples[:, body.pinned]))
+    return replace(body, pin_path=moved, tet_control=None)
+
+
+def _sum(first: Channel, second: Channel) -> Channel:
+    """Of two channels of (P, 3)."""
+    both = Channel.side_by_side([first, second])
+
+    def added(samples: NDArray[np.float64]) -> NDArray[np.float64]:
+        one, other = np.split(samples, 2, axis=1)
+        return one + other
+
+    return both.mapped(added)
