@@ -28,7 +28,7 @@ _PREPARING = "preparing "
 _MARK = "prepared"
 
 # So many pieces are for the process that the first frame comes from.
-SOON = 3
+SOON = 4
 
 
 def prepare_for(scene: Scene) -> None:

@@ -93,7 +93,7 @@ def test_one_begins_with_what_is_needed_after_the_first_steps(kept, monkeypatch)
     monkeypatch.setattr(compilers, "give_way", lambda: None)
     with compilers.claimed("tetrahedra"):
         warm_up.compile_beside()
-    assert done == [*names[3:], "explicit_steps", "clearance"]
+    assert done == [*names[4:], "explicit_steps", "overlap", "clearance"]
 
 
 def _noting(name: str, done: list[str]) -> tiny_scenes.Piece:
