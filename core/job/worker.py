@@ -29,6 +29,7 @@ def wait_for_job() -> Path:
     process when standard input closes instead.
     """
     wanted = threading.Event()
+    _load_scipy()
     threading.Thread(target=prepare_everything, args=(wanted,), daemon=True).start()
     line = b""
     while not line.endswith(b"\n"):
@@ -68,6 +69,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         # Loading the solver takes longer than filling a mesh: do both at once.
         loading = threading.Thread(target=prepare_for, args=(job.scene,), daemon=True)
         if not mesh_only:
+            _load_scipy()
             loading.start()
         job.make_folders()
         for place in (folder, folder / "frames"):
@@ -86,6 +88,15 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         from .run import simulate
 
         simulate(job)
+
+
+def _load_scipy() -> None:
+    """Loads what filling and the solver both need of it, before two threads do: each of them may
+    hold a module that the other waits for."""
+    import scipy.linalg
+    import scipy.sparse.csgraph
+    import scipy.sparse.linalg
+    import scipy.spatial  # noqa: F401
 
 
 def _has_tet_scene(job: Job) -> bool:

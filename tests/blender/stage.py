@@ -252,7 +252,7 @@ class Ui:
 
     def unfold(self, name: str) -> None:
         """Lets a panel of the tab Supple (`"find"`) be open where it is closed by default."""
-        panel = getattr(self.module(f"panels.{name}"), f"SUPPLE_PT_{name}")
+        panel = getattr(bpy.types, f"SUPPLE_PT_{name}")
         bpy.utils.unregister_class(panel)
         panel.bl_options = set()
         bpy.utils.register_class(panel)

@@ -68,7 +68,10 @@ class Trajectory:
         bodies = self.positions.shape[1]
         out = np.zeros((len(self.times), bodies + len(self.colliders[0]), 3))
         if not self.is_linear:
-            path_bends(self.positions, self.times, out[:, :bodies])
+            # Into whole arrays, with colliders or without: other layouts compile another loop.
+            bends = np.zeros_like(self.positions, shape=(len(out), bodies, 3))
+            path_bends(self.positions, self.times, bends)
+            out[:, :bodies] = bends
         return out
 
     def deviations(self, first: int, last: int) -> Values:
