@@ -131,7 +131,7 @@ def _unused(ui: Ui) -> Steps:
 
 
 def _doctor(ui: Ui) -> Steps:
-    doctor = _module("operators.doctor")
+    doctor = _module("operators.solver")
     with ui.context():
         bpy.ops.supple.doctor("INVOKE_DEFAULT")
     assert not bpy.ops.supple.doctor.poll()
