@@ -46,7 +46,6 @@ _MAX_SOLVES = 4
 _ACCURACY = StaticAccuracy(
     residual=0.2,
     step_ratio=1e-3,
-    waits_for_friction=True,
     max_iterations=150,
     first_step=2.5,
 )

@@ -52,14 +52,12 @@ class StaticAccuracy:
         step_ratio: the length of a Newton step that may be left, in diagonals of the largest body,
             whatever the force: where surfaces touch, forces are large long after displacements are
             small. None looks at forces alone.
-        waits_for_friction: whether searches go on until normal forces and friction agree.
         max_iterations: Newton iterations in all; None is as many as there are steps for.
         first_step: the first pseudo-time step in seconds. From far off, a short one is quicker.
     """
 
     residual: float = TOLERANCE_M_PER_S2
     step_ratio: float | None = None
-    waits_for_friction: bool = True
     max_iterations: int | None = None
     first_step: float = FIRST_STEP_S
 
@@ -116,7 +114,8 @@ def _elastic_equilibrium(system: System, state: State, accuracy: StaticAccuracy)
         pins = system.moving_pins
         positions[:, pins.vertices] = pins.positions(state.frame, 0.0)
     objective.check_volumes(positions)
-    ends_early = not (objective.has_friction and accuracy.waits_for_friction)
+    # With friction, searches go on until it agrees with the normal forces.
+    ends_early = not objective.has_friction
     is_enough = partial(_is_enough, objective, newton, accuracy) if ends_early else None
     for _ in range(MAX_STEPS):
         start = positions
