@@ -6,7 +6,7 @@ demo     simulate, bake and render sample_scenes/jelly_drop.blend, or those that
 test     pytest, on all cores unless files are named; with --quick, for while you work, the tests
          that were the quickest when all ran; with --blender those in a real Blender; further
          words go to pytest
-lint     ruff and mypy; with --fix it mends what ruff can
+lint     ruff, mypy, codespell and a check of the English; with --fix it mends what ruff can
 bench    time the solver beside its peers
 verify   check the solver against closed forms and write docs/verification.md; with --check
          leave the page as it is
@@ -159,6 +159,8 @@ def command_lint(args: Sequence[str]) -> int:
         _in_venv("-m", "ruff", "check", ".", *(["--fix"] if fix else [])),
         _in_venv("-m", "ruff", "format", ".", *([] if fix else ["--check"])),
         _types(),
+        _in_venv("-m", "codespell_lib"),
+        _in_venv("-m", "tools.prose", *(["--fix"] if fix else [])),
     )
     return max(checks)
 

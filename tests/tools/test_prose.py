@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The check of the English: its rules, and its record that only shrinks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from supple.tools import prose
+
+LONG = " ".join(["word"] * 31)
+
+
+def rules(path: str, source: str) -> list[str]:
+    return [finding.rule for finding in prose.python_findings(path, source)]
+
+
+@pytest.mark.parametrize("word", sorted(prose.FORBIDDEN_FIRST_WORDS))
+def test_a_docstring_may_not_begin_without_its_subject(word: str) -> None:
+    assert rules("core/a.py", f'"""{word} the bodies that touch."""') == ["first word"]
+    assert rules("core/a.py", f'"""The bodies, {word.lower()} they touch."""') == []
+
+
+def test_docstrings_of_classes_and_functions_are_read_too() -> None:
+    source = 'class Body:\n    """A body."""\n    def mass(self):\n        """Of a body."""\n'
+    (finding,) = prose.python_findings("core/a.py", source)
+    assert finding.rule == "first word" and finding.line == 4
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "One for each of them.",
+        "The same of others, in kg.",
+        "Whether it is there.",
+        "All that can be made.",
+        "Which of the vertices move.",
+    ],
+)
+def test_a_docstring_needs_a_noun_at_its_head(docstring: str) -> None:
+    assert rules("core/a.py", f'"""{docstring}"""') == ["noun"]
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "Return the free mass of each body, in kg.",
+        "One row for each setting.",
+        "All bodies of a scene.",
+        "Whether two surfaces touch.",
+        "(V, 3) positions in metres.",
+        "Raises ``SceneError``.",
+    ],
+)
+def test_plain_docstrings_pass(docstring: str) -> None:
+    assert rules("core/a.py", f'"""{docstring}"""') == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "own = 1",
+        "found: int = 1",
+        "def of_nodes(): pass",
+        "def forces(given): pass",
+        "self.by_pair = 1",
+        "for _wanted in (): pass",
+        "class Found: pass\nfound = Found()",
+        "def f(): return [own for own in ()]",
+    ],
+)
+def test_names_without_a_noun_are_refused_outside_of_tests(source: str) -> None:
+    assert rules("core/a.py", source) == ["name"]
+    assert rules("tests/core/a.py", source) == []
+
+
+def test_names_with_a_noun_and_names_of_others_pass() -> None:
+    source = "own_process = found_pair = body.of\nprint(found)\nmodule.given()\noffset = 1"
+    assert rules("core/a.py", source) == []
+
+
+def test_long_sentences_of_messages_are_refused() -> None:
+    assert rules("addon/a.py", f'report("{LONG}.")') == ["sentence"]
+    assert rules("core/a.py", f'raise Error(f"{{name}} {LONG[:-5]}")') == ["sentence"]
+    assert rules("core/a.py", f'raise Error(f"{{name}} {LONG[:-10]}")') == []
+    assert rules("tools/a.py", f'report("{LONG}.")') == []
+    half = " ".join(["word"] * 16)
+    assert rules("addon/a.py", f'report("{half}. {half}")') == []
+    assert rules("addon/a.py", f'report("{half}; {half}")') == ["sentence"]
+
+
+def test_pages_are_read_without_their_code_and_tables() -> None:
+    page = f"# {LONG}\n\n| {LONG} |\n\n```\n{LONG}\n```\n\nGood.\n\n- {LONG}\n"
+    (finding,) = prose.page_findings("README.md", page)
+    assert finding.rule == "sentence" and finding.line == 11
+
+
+def test_items_of_a_list_are_sentences_of_their_own() -> None:
+    half = " ".join(["word"] * 16)
+    assert not list(prose.page_findings("README.md", f"- {half}\n- {half}\n"))
+    assert list(prose.page_findings("README.md", f"- {half}\n  {half}\n"))
+
+
+def test_counts_above_the_record_are_new_findings() -> None:
+    allowed = {"a.py": {"name": 2}}
+    assert prose.excess({"a.py": {"name": 2}}, allowed) == set()
+    assert prose.excess({"a.py": {"name": 3}}, allowed) == {("a.py", "name")}
+    assert prose.excess({"b.py": {"name": 1}}, allowed) == {("b.py", "name")}
+    assert prose.excess({"a.py": {"noun": 1}}, allowed) == {("a.py", "noun")}
+
+
+def test_the_record_is_lowered_and_never_raised() -> None:
+    allowed = {"a.py": {"name": 2}, "b.py": {"noun": 1}}
+    present = {"a.py": {"name": 1, "noun": 4}, "new.py": {"noun": 1}}
+    assert prose.lowered(present, allowed, ["a.py", "b.py", "new.py"]) == {"a.py": {"name": 1}}
+
+
+def test_renamed_files_take_over_the_record_of_those_that_are_gone() -> None:
+    allowed = {"old.py": {"name": 3}}
+    present = {"new.py": {"name": 2}, "other.py": {"name": 2}}
+    lowered = prose.lowered(present, allowed, ["new.py", "other.py"])
+    assert lowered == {"new.py": {"name": 2}, "other.py": {"name": 1}}
+
+
+def test_the_record_keeps_a_line_for_each_file(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    table = {"a.py": {"name": 2, "noun": 1}, "b.py": {"noun": 1}}
+    prose.write_baseline(table, path)
+    assert prose.read_baseline(path) == table
+    assert len(path.read_text().splitlines()) == 4
+
+
+def test_the_command_fails_on_new_findings_and_fix_does_not_hide_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "core" / "body.py"
+    source.parent.mkdir()
+    monkeypatch.setattr(prose, "ROOT", tmp_path)
+    monkeypatch.setattr(prose, "BASELINE", tmp_path / "baseline.json")
+    monkeypatch.setattr(prose, "checked_files", lambda root: ["core/body.py"])
+    prose.write_baseline({"core/body.py": {"name": 1}}, prose.BASELINE)
+
+    source.write_text("own = 1\n")
+    assert prose.main([]) == 0
+    source.write_text("own = given = 1\n")
+    assert prose.main([]) == 1
+    assert "core/body.py:1: name: given" in capsys.readouterr().out
+    assert prose.main(["--fix"]) == 1
+    assert prose.read_baseline(prose.BASELINE) == {"core/body.py": {"name": 1}}
+    source.write_text("mass = 1\n")
+    assert prose.main(["--fix"]) == 0
+    assert prose.read_baseline(prose.BASELINE) == {}
+
+
+def test_the_checked_files_are_those_of_the_repository() -> None:
+    files = prose.checked_files(prose.ROOT)
+    assert {"dev.py", "tools/prose.py", "README.md", "docs/user_guide.md"} <= set(files)
+    assert not [name for name in files if name.startswith((".venv/", "build/"))]
