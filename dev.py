@@ -13,6 +13,7 @@ verify   check the solver against closed forms and write docs/verification.md; w
 golden   compare 52 small scenes with what they ended at before; with --make record them anew
 storms   check every move of small fast bodies for 20 minutes, and write verification/results
 looks    measure and render how bodies look, and write docs/looks.md
+docs     build the documentation and the API reference into build/docs/index.html
 build    pack the extension's zip into dist/; with --compiled, beside it the loops that the solver
          would compile at its first use: for each Python of Blender 4.5 to 5.2 that is here
 blender  prepare a real Blender, where that is possible, and the loops for its Python; with further
@@ -192,6 +193,14 @@ def command_looks(args: Sequence[str]) -> int:
     return _in_venv("-m", "looks", *args)
 
 
+def command_docs(args: Sequence[str]) -> int:
+    setup("docs")
+    site = ROOT / "build" / "docs"
+    status = _in_venv("-m", "sphinx", "-q", "-W", "--keep-going", "docs", str(site), *args)
+    print(site / "index.html")
+    return status
+
+
 def command_build(args: Sequence[str]) -> int:
     if sys.version_info < (3, 11):  # noqa: UP036, since dev.py runs on what a machine has
         return _run(fitting_python.fitting_python(), "dev.py", "build", *args)
@@ -273,6 +282,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "golden": command_golden,
     "storms": command_storms,
     "looks": command_looks,
+    "docs": command_docs,
     "build": command_build,
     "blender": command_blender,
 }

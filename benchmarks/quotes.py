@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The sentences of README and docs that quote measured figures, made from those figures."""
+"""Sentences and table rows of README and docs that quote measured figures."""
 
 from __future__ import annotations
 
@@ -9,82 +9,76 @@ from typing import Any
 
 
 def sentences(figures: dict[str, Any]) -> dict[str, list[str]]:
-    """By file, below the repository's root."""
+    """Return the sentences and table rows by file, below the repository's root."""
     return {
         "README.md": [
-            _frame(figures),
-            *_automatic(figures),
-            _step(figures),
-            _first_frame(figures),
-            *_first_frame_with_shipped_loops(figures),
+            *_frame_rows(figures),
+            *_automatic_rows(figures),
+            *_step_rows(figures),
+            *_first_frame_rows(figures),
         ],
         "docs/architecture.md": [_passes(figures), _preview(figures)],
     }
 
 
 def missing(figures: dict[str, Any], root: Path) -> Iterator[tuple[str, str]]:
-    """File and sentence, of each that does not stand there; line breaks do not count."""
-    for file, wanted in sentences(figures).items():
+    """Yield the file and the text of each quotation that is not there; line breaks do not count."""
+    for file, quotations in sentences(figures).items():
         text = " ".join((root / file).read_text(encoding="utf-8").split())
-        yield from ((file, sentence) for sentence in wanted if sentence not in text)
+        yield from ((file, sentence) for sentence in quotations if sentence not in text)
 
 
-def _frame(figures: dict[str, Any]) -> str:
+def _frame_rows(figures: dict[str, Any]) -> list[str]:
     fine, coarse, fine_slick, coarse_slick = _frames(figures)
-    return (
-        "On two cores, a frame of 15 K tetrahedra dropped to rest takes "
-        f"{fine['mean_ms']:.0f} ms at one implicit step a frame, the longest one "
-        f"{fine['longest_ms']:.0f} ms; 2.5 K take {coarse['mean_ms']:.0f} ms. "
-        f"Without friction it is {fine_slick['mean_ms']:.0f} and {coarse_slick['mean_ms']:.0f} ms."
-    )
+    return [
+        "| a frame of 15 K tetrahedra, dropped to rest, one implicit step | "
+        f"{fine['mean_ms']:.0f} ms, the longest {fine['longest_ms']:.0f} ms |",
+        f"| the same with 2.5 K tetrahedra | {coarse['mean_ms']:.0f} ms |",
+        "| both without friction | "
+        f"{fine_slick['mean_ms']:.0f} ms and {coarse_slick['mean_ms']:.0f} ms |",
+    ]
 
 
-def _automatic(figures: dict[str, Any]) -> list[str]:
-    """Nothing of figures that were measured before this was."""
+def _automatic_rows(figures: dict[str, Any]) -> list[str]:
+    """Return no row for figures that were measured before this one was."""
     case = figures["implicit_frame"]["15 K tets"]
     if "automatic" not in case:
         return []
-    found = case["automatic"]
+    automatic = case["automatic"]
     return [
-        f"*Automatic*, Blender's default, takes {found['integrator']} in "
-        f"{found['steps_a_frame']:.0f} steps, and implicit Euler in {found['others']} of "
-        f"{case['frames']} frames, where it lands: {found['mean_ms']:.0f} ms."
+        f"| 15 K with *Automatic*, the default: {automatic['integrator']} in "
+        f"{automatic['steps_a_frame']:.0f} steps, implicit Euler in {automatic['others']} of "
+        f"{case['frames']} frames | {automatic['mean_ms']:.0f} ms |"
     ]
 
 
-def _step(figures: dict[str, Any]) -> str:
-    double, single = _steps(figures)
-    return (
-        f"An explicit step of 15 K takes {double['supple_ms']:.2f} ms in double precision, the "
-        f"default, and torch-diffsim 0.2.0 {double['torch_diffsim_ms']:.1f} ms for the same "
-        f"result; in single precision {single['supple_ms']:.2f} and "
-        f"{single['torch_diffsim_ms']:.1f} ms."
-    )
-
-
-def _first_frame(figures: dict[str, Any]) -> str:
-    found = figures["first_frame"]
-    return (
-        f"Of {found['tets']} tetrahedra the first frame shows "
-        f"{found['waiting_worker_s']['median']:.1f} s after pressing Simulate, "
-        f"{found['new_worker_s']['median']:.1f} s when the solver is not loaded yet, and "
-        f"{found['nothing_compiled_s']:.0f} s when its loops are not compiled yet, "
-        f"{found['two_bodies_nothing_compiled_s']:.0f} s where there are two bodies"
-    )
-
-
-def _first_frame_with_shipped_loops(figures: dict[str, Any]) -> list[str]:
-    """Nothing of figures that were measured before any were shipped."""
-    found = figures["first_frame"]
-    if "shipped_loops_waiting_worker_s" not in found:
-        return []
+def _step_rows(figures: dict[str, Any]) -> list[str]:
     return [
-        "Where they come with the extension, the first one of an installation shows after "
-        f"{found['shipped_loops_waiting_worker_s']:.1f} s, "
-        f"{found['two_bodies_shipped_loops_waiting_worker_s']:.1f} s where there are two bodies, "
-        f"and {found['shipped_loops_s']:.1f} and {found['two_bodies_shipped_loops_s']:.1f} s when "
-        "the solver is not loaded yet"
+        f"| an explicit step of 15 K in {name} precision | {step['supple_ms']:.2f} ms "
+        f"(torch-diffsim 0.2.0: {step['torch_diffsim_ms']:.1f} ms) |"
+        for name, step in zip(("double", "single"), _steps(figures), strict=True)
     ]
+
+
+def _first_frame_rows(figures: dict[str, Any]) -> list[str]:
+    """Return the seconds until the first frame shows, with and without compiled kernels."""
+    first = figures["first_frame"]
+    rows = [
+        f"| the first frame of {first['tets']} tetrahedra after **Simulate** | "
+        f"{first['waiting_worker_s']['median']:.1f} s |",
+        f"| if the solver is not loaded yet | {first['new_worker_s']['median']:.1f} s |",
+        f"| if it is not compiled yet, one body / two bodies | {first['nothing_compiled_s']:.0f} s "
+        f"/ {first['two_bodies_nothing_compiled_s']:.0f} s |",
+    ]
+    if "shipped_loops_waiting_worker_s" in first:
+        rows += [
+            "| first use, compiled by the zip, one body / two bodies | "
+            f"{first['shipped_loops_waiting_worker_s']:.1f} s / "
+            f"{first['two_bodies_shipped_loops_waiting_worker_s']:.1f} s |",
+            "| the same if the solver is not loaded yet | "
+            f"{first['shipped_loops_s']:.1f} s / {first['two_bodies_shipped_loops_s']:.1f} s |",
+        ]
+    return rows
 
 
 def _passes(figures: dict[str, Any]) -> str:

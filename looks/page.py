@@ -27,37 +27,49 @@ SQUEEZE = "static_squeeze"
 
 HEAD = """# Looks
 
-How simulated bodies look, measured. Written by `python3 dev.py looks`, which simulates, measures
-and renders all of it anew; this page is not edited by hand. Run it after a change to the
-tetrahedralizer, the embedding, contact or the add-on's defaults; `python3 dev.py looks --quick
-monkey` takes seconds, measures one scene and prints it beside the figures kept here.
+This page shows how simulated bodies look, and measures it. `python3 dev.py looks` simulates,
+measures and renders everything anew and writes the page; do not edit it by hand. Run it after a
+change to the tetrahedralizer, the embedding, contact or the add-on's defaults. `python3 dev.py
+looks --quick monkey` takes seconds: it measures one scene and prints it beside the figures kept
+here.
 
-Six bodies are dropped from 0.6 m, and squeezed by 40 % of their width between two plates that open
-again, 40 frames each. *Cage* is the monkey once more, its subdivision left to a modifier. They are
-so stiff that a column as high as the body is long would sag by 5, 15 and 40 % under its own weight;
-all other settings are those that a new soft body gets. What is measured is the mesh that Blender
-shows.
+Each of six bodies is dropped from 0.6 m, and squeezed by 40 % of its width between two plates
+that open again. A scene has 40 frames. *Cage* is the monkey again, with its subdivision left to
+a modifier. Three stiffnesses are used: a column as high as the body is long would sag by 5, 15
+and 40 % under its own weight. All other settings are those of a new soft body. The measured
+mesh is the one that Blender shows. All figures are of the worst frame.
 
-- **crossing**: faces of the body that cross another of it, where neither crosses any at rest,
-  nor are both next to such; in the worst frame, like all that follows
-- **torn**: edges longer than 3 times their rest length or shorter than a fifth
-- **stretch**: of the longest edge
-- **roughness**: mean distance of a vertex from the mean of its neighbours, over that at rest; in
-  brackets over the same scene's at three times the resolution, where that was simulated
-- **J**: least volume of a tetrahedron over that at rest; **inverted**: how many have none
-- **ground**, **plates**: how deep the visible mesh is inside of them, in mm
-
-*Before* is what stands for comparison, kept in [results](../looks/results). {when}
+{columns}
+*Before* is an earlier version for comparison; [results](../looks/results) has its
+figures. {when}
 
 """
+COLUMNS = (
+    (
+        "crossing",
+        "faces of the body that cross another of its faces; faces that cross at rest, and their "
+        "neighbours, do not count",
+    ),
+    ("torn", "edges longer than 3 times their rest length, or shorter than a fifth"),
+    ("stretch", "the largest stretch of an edge"),
+    (
+        "roughness",
+        "the mean distance of a vertex from the mean of its neighbours, divided by its value at "
+        "rest; in brackets divided by the value at three times the resolution, where that was "
+        "simulated",
+    ),
+    ("J", "the least volume of a tetrahedron, divided by its volume at rest"),
+    ("inverted", "the number of tetrahedra with a negative volume"),
+    ("ground, plates", "the depth of the visible mesh inside of them, in mm"),
+)
 AT_REST = """## At rest
 
-How far the visible vertices come to rest from those of a simulation whose tetrahedra are five times
-finer, as root of the mean square and at most, and in how many seconds the equilibrium is found, the
-median of five runs; filling with tetrahedra is apart, since it is done once for all frames. Bodies
-sink under their own weight by a quarter of their height, on ground without friction. Measured by
-`python -m looks.static_squeeze --before PYTHON`, with the python of a checkout to compare with.
-{when}
+Bodies sink under their own weight by a quarter of their height, on ground without friction. The
+table compares their visible vertices at rest with a simulation whose tetrahedra are five times
+finer: the root mean square of the distance, and the largest distance. The seconds are the time
+to find the equilibrium, the median of five runs. Filling with tetrahedra is listed apart, since
+it is done once for all frames. `python -m looks.static_squeeze --before PYTHON` measures this,
+with the Python of another checkout to compare with. {when}
 
 """
 AT_REST_HEAD = (
@@ -195,7 +207,10 @@ def at_rest(kept: Store) -> str:
 
 def text(kept: Kept) -> str:
     """The whole page, in Markdown."""
-    first = HEAD.format(when=kept.when) + table(("", "bar", "before", "now"), _bars(kept))
+    columns = table(("column", "meaning"), COLUMNS)
+    first = HEAD.format(when=kept.when, columns=columns) + table(
+        ("", "bar", "before", "now"), _bars(kept)
+    )
     return "\n".join([first, *(_section(body, kept) for body in SHAPES)])
 
 

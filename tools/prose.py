@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BASELINE = Path(__file__).with_name("prose_baseline.json")
 
 #: The pages that users read.
-PAGES = ("README.md", "docs/user_guide.md")
+PAGES = ("README.md", "docs/user_guide.md", "docs/reference.md")
 #: Folders whose texts users read: labels, tooltips, reports and errors.
 MESSAGE_FOLDERS = ("addon/", "core/")
 LONGEST_SENTENCE = 30
@@ -121,11 +121,11 @@ def long_sentences(text: str) -> Iterator[tuple[int, str]]:
 
 def page_findings(path: str, source: str) -> Iterator[Finding]:
     """Findings in a Markdown page: long sentences outside of code and tables."""
-    for offset, sentence in long_sentences(_prose(source)):
+    for offset, sentence in long_sentences(prose_of_page(source)):
         yield Finding(path, source.count("\n", 0, offset) + 1, "sentence", sentence)
 
 
-def _prose(source: str) -> str:
+def prose_of_page(source: str) -> str:
     """A Markdown page whose code, tables, headings and list markers are blank, with its lines."""
     lines, is_code = [], False
     for line in source.splitlines():

@@ -266,9 +266,9 @@ def follow_keys(
     They change linearly from frame to frame, and are of all its vertices by forces beside all
     others, ``SoftBody.accelerations``, or of its pins, which leave their path by as much: d and its
     change are zero at the start and grow by h² a and h a a frame of h seconds. The smallest have
-    the least Σ m |a|², or Σ |a|² of pins, over the frames. The search begins with those that would
-    serve without ground, colliders and contact, since what has landed answers to other forces than
-    what flies; of several minima it finds one near those.
+    the least ``Σ m |a|²``, or ``Σ |a|²`` of pins, over the frames. The search begins with those
+    that would serve without ground, colliders and contact, since what has landed answers to other
+    forces than what flies; of several minima it finds one near those.
 
     Where keys cannot be reached, they are the best that were found, and ``follows`` is false.
 

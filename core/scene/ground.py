@@ -29,7 +29,7 @@ class Ground:
             ``projection`` puts those that fell below back on the plane.
         distance: at which the barrier begins to push, in metres; None is a thousandth of each
             body's own diagonal.
-        penalty: k in 1/s of the push k m |v| on a vertex below, for ``projection`` only.
+        penalty: k in 1/s of the push ``k m |v|`` on a vertex below, for ``projection`` only.
         kinetic_friction: once something slides; None is the static one.
     """
 
@@ -59,7 +59,7 @@ class Sphere:
         radius: in metres.
         friction: static Coulomb coefficient.
         restitution: fraction of the normal speed kept at a bounce.
-        penalty: k in 1/s of the push k m |v| on a vertex inside.
+        penalty: k in 1/s of the push ``k m |v|`` on a vertex inside.
         name: what messages call it.
         kinetic_friction: once something slides; None is the static one.
     """
