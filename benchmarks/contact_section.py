@@ -10,20 +10,21 @@ from .tables import table, when
 
 CONTACT = """
 ## Contact
-Ten monkeys fall into a bowl and pile up; a block falls on another, turned a little, face on face:
-{frames} frames of 1/24 s, E = 1e5 Pa, a damping of 0.5/s, friction 0.3 instead of the default 0.5.
-Implicit Euler takes one step a frame, and most of the motion out of it; *Automatic*, Blender's
-default, takes explicit ones and keeps it, so that more touches more often. “At the height” are the
-frames with at least nine tenths of the most contacts (`contact`). {when}
+In the first scene ten monkeys fall into a bowl and pile up. In the second one a block, turned a
+little, falls on another one, face on face (`contact`). The runs have {frames} frames of 1/24 s,
+with E = 1e5 Pa, a damping of 0.5/s and a friction of 0.3 instead of the default 0.5. Implicit
+Euler takes one step a frame and removes most of the motion. *Automatic*, Blender's default,
+takes explicit steps and keeps the motion, so that more bodies touch more often. “At the height”
+are the frames with at least nine tenths of the most contacts. {when}
 
 """
 ALONE = """
 ## A body that touches itself
-Blender's monkey alone, 2 m tall, E = 3e4 Pa, falls half a metre in *Automatic*'s steps: as new
-bodies do it touches itself with the mesh that is seen, or it does not. Without, tets that a landing
-turns inside out need implicit steps, which contact keeps from happening; where nothing is near a
-frame costs about the same, and where its surface touches itself the finer it is the more
-(`lone_body`). {when}
+Blender's monkey, 2 m tall, with E = 3e4 Pa, falls alone by half a metre in the steps of
+*Automatic* (`lone_body`). The table compares runs with self contact of the visible mesh, as new
+bodies have it, and runs without. Without it a landing turns tets inside out, which needs
+implicit steps; contact prevents this. A frame in which nothing is near costs about the same.
+Where the surface touches itself, a finer surface costs more. {when}
 
 """
 ALONE_HEAD = (
@@ -33,11 +34,11 @@ ALONE_HEAD = (
 BESIDE = "with_contact", "without_contact"
 FINE = """
 ## Parts finer than the tetrahedra
-Bodies of a metre, E = 1e5 Pa, fall 3 cm onto the ground in *Automatic*'s steps: a cube with three
-rivets of 2 mm and without; a disc with 60 teeth of 3 cm and bevels of 2 mm, and a plain one; a
-sheet 2 cm thick in 40 faces along each side, and in ten. Processor time counts. Where teeth are
-finer than the tetrahedra, neighbouring vertices at their roots follow different ones, and touch
-(`fine_parts`). {when}
+Bodies of a metre, with E = 1e5 Pa, fall 3 cm onto the ground in the steps of *Automatic*
+(`fine_parts`). A cube with three rivets of 2 mm is compared with a plain cube. A disc with 60
+teeth of 3 cm and bevels of 2 mm is compared with a plain disc. A sheet 2 cm thick has 40 faces
+along each side, or ten. The time is processor time. Where teeth are finer than the tetrahedra,
+neighbouring vertices at their roots follow different tetrahedra, and touch. {when}
 
 """
 FINE_HEAD = (
@@ -47,9 +48,9 @@ FINE_HEAD = (
 KINDS = "plain", "fine"
 HEAP = """
 ## A heap that grows
-Monkeys of half a thousand tets, four on top of each other, fall into a bowl that is as wide as
-there are many of them, E = 1e5 Pa. Contacts and seconds are those at the height, in the mean of the
-frames with at least four fifths of the most contacts (`heap`). {when}
+Monkeys of half a thousand tets, four on top of each other, fall into a bowl (`heap`). The bowl
+is as wide as the number of monkeys asks for. E is 1e5 Pa. Contacts and seconds are those at the
+height: the mean of the frames with at least four fifths of the most contacts. {when}
 
 """
 HEAP_HEAD = (

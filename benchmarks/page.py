@@ -23,51 +23,53 @@ PAGE = ROOT / "docs" / "performance.md"
 
 HEAD = """# Performance
 
-Written by `python -m benchmarks.page` from figures that `python3 dev.py bench` measured and kept in
-[results](../benchmarks/results); this page is not edited by hand. Everything has the settings that
-nobody changed, double precision among them, unless it says otherwise. Each section says when it was
-measured, at which commit and on which machine: what has changed since is not in it.
+`python -m benchmarks.page` writes this page from the figures that `python3 dev.py bench`
+measured and kept in [results](../benchmarks/results). Do not edit it by hand. All settings are
+the defaults, double precision among them, unless a section says otherwise. Each section says
+when it was measured, at which commit and on which machine; later changes are not in its figures.
 
 ## A frame of implicit Euler
-Blender's monkey, 2 m tall, falls half a metre and comes to rest: {frames} frames of 1/24 s at one
-step a frame, each converged to 1 mm/s, E = 1e5 Pa and ν = 0.45 where nothing else is said. The
-ground has its default friction of {friction:g}, or none (`implicit_frame`). {when}
+Blender's monkey, 2 m tall, falls half a metre and comes to rest (`implicit_frame`). The run has
+{frames} frames of 1/24 s with one step a frame, each converged to 1 mm/s. Unless the table says
+otherwise, E is 1e5 Pa and ν is 0.45. The ground has its default friction of {friction:g}, or
+none. {when}
 
 """
 IMPLICIT_HEAD = (
     *("", "friction", "mean, ms", "longest, ms", "Newton iterations", "most"),
     *("linear iterations in each", "frames not converged"),
 )
-AUTOMATIC = "\nWhat *Automatic*, Blender's default, takes for the same: {choices}.\n"
+AUTOMATIC = "\nThe choices of *Automatic*, Blender's default, for the same scenes: {choices}.\n"
 PROFILE = """
-Where the time of a frame goes, in milliseconds:
+The time of a frame by its parts, in milliseconds:
 
 """
 SUBSTEP = """
 ## An explicit step
-Symplectic Euler, one step of the same monkey in free fall, beside torch-diffsim and beside Supple's
-own passes over whole arrays, which CUDA takes (`explicit_substep`). Double precision is Supple's
-default, single precision torch-diffsim's. {when}
+One step of symplectic Euler for the same monkey in free fall (`explicit_substep`). It is
+compared with torch-diffsim, and with Supple's own passes over whole arrays, which CUDA uses.
+Double precision is Supple's default, and single precision is torch-diffsim's. {when}
 
 """
 INTEGRATORS = """
 ## The integrators side by side
-A monkey of {tets} tets falls half a metre: one second at E = 1e5 Pa, ν = 0.45, on a ground of
-friction {friction:g}, each integrator in the steps that it chooses (`integrators`). {when}
+A monkey of {tets} tets falls half a metre (`integrators`). The run takes one second, with E =
+1e5 Pa and ν = 0.45, on a ground with friction {friction:g}. Each integrator takes the steps that
+it chooses. {when}
 
 """
 CAPTURE = """
 ## Reading an animated scene
-A character of {character} vertices, each pinned or drawn to a goal, and a collider of {collider},
-bent by one armature: what Simulate reads over {frames} frames at {samples} samples of the pins a
-frame, before the solver begins. Blender's own stepping through the same frames is in it
-(`capture`). {when}
+An armature bends a character of {character} vertices, each pinned or with a goal, and a collider
+of {collider} vertices (`capture`). The time is that of reading {frames} frames with {samples}
+samples of the pins a frame, before the solver begins. It includes Blender's own stepping through
+the same frames. {when}
 
 """
 TETS = """
 ## Time against tets
-The same second at E = 1e5 Pa, each engine in the fewest steps that survive it: fewer than it would
-choose (`time_against_tets`). {when}
+The same second at E = 1e5 Pa, each engine with the fewest steps that survive it
+(`time_against_tets`). These are fewer steps than the engine would choose. {when}
 
 ![Seconds a frame against tets](pictures/time_against_tets.png)
 
@@ -75,11 +77,12 @@ choose (`time_against_tets`). {when}
 
 DEVICES = """
 ## On a graphics card
-A block of jelly, 1 m wide, E = 3e4 Pa, falls 5 cm on the ground: the mean of {frames} frames of
-1/24 s on all cores of the processor and on CUDA, the first, in which CUDA records an explicit step,
-left out. CUDA runs Supple's passes over whole arrays, most of whose time on small bodies is handing
-them out; contact is computed on the processor, and explicit steps with it there alone. *Device:
-Automatic* takes CUDA from {least} tets that touch nothing but the ground (`devices`). {when}
+A block of jelly, 1 m wide, with E = 3e4 Pa, falls 5 cm on the ground (`devices`). The table has
+the mean of {frames} frames of 1/24 s on all cores of the processor and on CUDA. The first frame
+is left out, since CUDA records an explicit step in it. CUDA runs Supple's passes over whole
+arrays; on small bodies most of their time is launching them. Contact is computed on the
+processor, and so are explicit steps with contact. *Device: Automatic* uses CUDA from {least}
+tets that touch nothing but the ground. {when}
 
 """
 

@@ -11,13 +11,14 @@ from .tables import table, when
 NAME = "pile_beside_engines"
 HEAD = """
 ## A pile beside other engines
-Ten monkeys of {tets} tets together fall into a bowl and pile up: {frames} frames of 1/24 s,
-E = 1e5 Pa, ν = 0.45, friction 0.3. All engines get the same tets, masses, moduli and all cores; a
-damping of 0.5/s is Supple's alone. Each takes the steps a frame that stand beside it, with which it
-survives if it can (`benchmarks/peers/pile_*.py` says how it is set up), and as many of the frames
-as are done in {limit:g} s. After every frame the same exact test counts the pairs of triangles that
-intersect, and the depth is the farthest that a vertex of a surface is inside another body, or below
-the bowl; a body that is wholly below it is counted and not measured (`{name}`). {when}
+Ten monkeys, {tets} tets together, fall into a bowl and pile up (`{name}`). The run has {frames}
+frames of 1/24 s, with E = 1e5 Pa, ν = 0.45 and friction 0.3. All engines get the same tets,
+masses, moduli and all cores. Only Supple has a damping, of 0.5/s. The steps a frame of each
+engine let it survive, if it can; `benchmarks/peers/pile_*.py` says how each is set up. An engine
+computes as many of the frames as it can in {limit:g} s. After every frame the same exact test
+counts the pairs of triangles that intersect. The depth is the largest distance of a vertex of a
+surface inside another body, or below the bowl. A body that is wholly below the bowl is counted
+and not measured. {when}
 
 """
 COLUMNS = (

@@ -20,38 +20,50 @@ REFERENCES = {
 }
 HEAD = """
 ## Beside other engines
-The same monkey, the same tets, one second without friction (`time_stepping`): five solvers of four
-other engines. Each takes the fewest steps a frame with which it survives, and then ever twice as
-many. The error is the root mean square distance from a reference with many more steps. Materials
-and contacts differ a little from engine to engine (`benchmarks/peers` says how): that part of an
-error stays however many steps are taken.
+The scene is the same monkey with the same tets, one second without friction (`time_stepping`).
+Supple is compared with five solvers of four other engines. Each takes the fewest steps a frame
+with which it survives, and then twice as many again and again. The error is the root mean square
+distance from a reference with many more steps. Materials and contacts differ a little from
+engine to engine (`benchmarks/peers` says how). That part of an error stays, however many steps
+are taken.
 
 ![Seconds a simulated second against error](pictures/time_against_error.png)
 
-How many times as long each takes as the quickest run of Supple, with any integrator, whose error is
-no larger: the least over all its numbers of steps. *More exact*: its error is smaller than that of
-every run of Supple, so that there is none to compare it with; where that is so for some of its runs
-alone, it is said at how many steps a frame. *Failed*: no run came to its end; the last table says
-why. *: an error that decides is less than three times that of the reference itself, which may as
-well turn it round.
+The next table divides the time of each engine by the time of the quickest run of Supple, with
+any integrator, whose error is no larger. It shows the least ratio over all numbers of steps.
 
+{entries}
 {ratios}
-What the errors are measured against: symplectic Euler in double precision on a ground that puts
-vertices back without a bounce (*bouncy ground* with a bounce of 0). That contact is also
-torch-diffsim's, and has a limit; the reference's own error is its distance from the same with half
-the steps, which in a scheme of first order is what is left to the limit. The closest run of an
-engine that shares no code with Supple stands beside it.
+The reference is symplectic Euler in double precision on a ground that puts vertices
+back without a bounce (*bouncy ground* with a bounce of 0). torch-diffsim has the same contact,
+and it converges to a limit. The reference's own error is its distance from a run with half the
+steps. In a scheme of first order this is also the distance that remains to the limit. The
+closest run of an engine that shares no code with Supple stands beside it.
 
 {references}
 {before}At the fewest steps a frame:
 
 {fewest}
 {left_out}"""
-BEFORE = """*Smooth ground (before)*: these cases were measured against symplectic Euler on Supple's
-own barrier, and not again since. Short steps lead it to no limit that they could reach: with 2.5 K
-tets at E = 1e5 Pa each doubling from 1 536 to 49 152 steps a frame moved the body by another 1.0 to
-1.3 mm. So its own error is larger than what stands here, and as large as many errors that are
-compared; it also suits Supple, whose runs stand on the same barrier.
+ENTRIES = (
+    (
+        "more exact",
+        "The error is smaller than that of every run of Supple, so there is no run to compare it "
+        "with. If this holds for some runs only, the entry says at how many steps a frame.",
+    ),
+    ("failed", "No run came to its end. The last table says why."),
+    (
+        "*",
+        "A deciding error is less than three times the reference's own error, which may reverse "
+        "the result.",
+    ),
+)
+BEFORE = """*Smooth ground (before)*: these cases were measured against symplectic Euler on
+Supple's own barrier, and not again since. Short steps do not lead it to a limit
+within reach: with 2.5 K tets at E = 1e5 Pa each doubling from 1 536 to 49 152 steps a
+frame moved the body by another 1.0 to 1.3 mm. Its own error is therefore larger than
+the figure here, and as large as many of the compared errors. It also favours Supple,
+whose runs use the same barrier.
 
 """
 
@@ -67,6 +79,7 @@ def section(figures: dict[str, Any], cases: Sequence[str]) -> str:
     missing = [name for name in cases if name not in found]
     old = any(case["reference"]["contender"] != "supple-projecting" for case in found.values())
     return HEAD.format(
+        entries=table(("entry", "meaning"), ENTRIES),
         ratios=_ratios(found),
         references=_references(found, figures[MEASURED][NAME]),
         before=BEFORE if old else "",
