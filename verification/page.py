@@ -15,25 +15,25 @@ PAGE, PICTURES = DOCS / "verification.md", DOCS / "pictures"
 
 HEAD = """# Verification
 
-Is the solver right? Written by `python3 dev.py verify`, which measures every figure anew and ends
-with an error where one fails; this page is not edited by hand. Each figure stands beside a
-reference with the tolerance that it is held to: a closed form, a theorem, another code or an exact
-test. A reference that comes from the solver itself is marked *own* and
+This page answers whether the solver is right. `python3 dev.py verify` measures every figure
+anew, writes the page, and ends with an error if a figure fails; do not edit the page by hand.
+Each figure stands beside a reference and its tolerance. A reference is a closed form, a theorem,
+another code or an exact test. References that come from the solver itself are marked *own* and
 [listed](#references-of-the-solvers-own). *Used* is the share of the tolerance, or of the bound,
-that the figure takes up: above 1, it fails.
+that the figure takes up. A figure above 1 fails.
 
 {verdict}
 
 """
 WIDE = """
 ## Wide tolerances
-Figures that are held to their reference by more than 5 % of it, and why.
+These figures have a tolerance of more than 5 % of their reference. The table says why.
 
 """
 OWN = """
 ## References of the solver's own
-Bounds that no theory gives, and comparisons of the solver with itself. They show that something is
-small, falls, or has not become worse; what it should be they do not know.
+These are bounds that no theory gives, and comparisons of the solver with itself. They show that
+something is small, falls, or has not become worse. They do not show what it should be.
 
 """
 
