@@ -210,7 +210,34 @@ class Ui:
         find_modifier = self.module("modifiers").find_modifier
         return find_modifier(bpy.data.objects[name]) is not None
 
+    def problems(self) -> list[str]:
+        """The texts of the sidebar's hints and of what it says is ignored."""
+        return self.notices() + list(self.module("reports.ignored").messages(bpy.context))
+
     # --- objects ---
+
+    def new_file(self, name: str, last: int) -> Steps:
+        """Choose File › New › General; frames up to `last` go to a folder of that name."""
+        with self.context():
+            bpy.ops.wm.read_homefile(app_template="")
+        yield from self.wait(0.5)
+        scene = bpy.context.scene
+        scene.frame_end, scene.supple.cache_folder = last, str(self.work / name)
+        yield from self.open_sidebar("Supple")
+
+    def delete_selected(self) -> Steps:
+        """Delete the selected objects."""
+        yield from self.hover()
+        with self.context():
+            bpy.ops.object.delete()
+        yield from self.wait(0.2)
+
+    def press_i(self, obj: bpy.types.Object) -> Steps:
+        """Press I over the 3D view, which keys the selected object at the present frame."""
+        yield from self.hover()
+        yield from self.key("I")
+        yield from self.wait(0.3)
+        assert obj.animation_data and obj.animation_data.action, "a key"
 
     def activate(self, name: str) -> None:
         """Select one object alone, and make it the active one."""
