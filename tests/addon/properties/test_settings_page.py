@@ -37,9 +37,10 @@ SECTIONS = {
 }
 HEAD = """# Settings
 
-All settings with their tooltips. Keyed settings take keyframes and drivers; painted ones may differ
-from place to place by a vertex group or an attribute. The [user guide](user_guide.md) explains how
-to use them.
+This page lists all settings with their defaults and tooltips. A keyed setting takes keyframes and
+drivers. A painted one may differ from place to place by a vertex group or an attribute. The
+[reference](reference.md) explains the panels, and the [user guide](user_guide.md) starts with
+tasks.
 """
 
 
