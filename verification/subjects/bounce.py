@@ -24,10 +24,10 @@ ONE_BOUNCE = 8
 CELLS, STEPS = (2, 4, 8), (80, 160, 320, 640, 1280)
 # In metres, of dust: a step's way at landing is far longer, but the mean over many lands alike.
 DUST = 1e-3
-FALL = "how far its steps, as long as its tolerance allows, may fall too far: ½ t √(tolerance × g)"
+FALL = "steps as long as the tolerance allows may fall too far by ½ t √(tolerance × g)"
 # With what vertices that land twice may add to the layer's share.
 AGAIN = 1.5
-LAYER = "how many vertices land twice no theory says; half as much again is let pass"
+LAYER = "no theory says how many vertices land twice; half as much again is allowed"
 FIRST_POWER = "8 cells a side are few, and vertices that land twice come on top"
 # Short beside the waves through a cell, so that flight keeps the energy.
 STEPS_A_CELL = 80

@@ -90,8 +90,9 @@ def run() -> Subject:
     )
     return Subject(
         title="Momentum of bodies that collide",
-        text="A ball and a cube meet off their centres at 3 m/s, in free space. What one pushes "
-        "the other with, and rubs, is equal and opposite: their momentum together must stay. "
+        text="A ball and a cube meet off their centres at 3 m/s, in free space. The contact and "
+        "friction forces between them are equal and opposite, so their total momentum must stay "
+        "the same. "
         "Shares are of the sum of |m v| over all vertices. Implicit Euler, solved to "
         f"{SOLVED:g} m/s; what is left of the forces is all that changes the momentum. The angular "
         "momentum is lost to implicit Euler as a free body's is, with the first power of the step: "

@@ -27,9 +27,9 @@ def run() -> Subject:
     by_tolerance = {m: {t: _error(m, exact, tolerance=t) for t in TOLERANCES} for m in adaptive}
     return Subject(
         title="Order of convergence",
-        text=f"A free cube of six tets, stretched by {STRETCH:.0%}, wobbles for {SECONDS} s: how "
-        "far is the vertex that is farthest off, for ever shorter steps? The slope of the error in "
-        "double logarithms must be the order of the scheme. Adaptive schemes are asked for "
+        text=f"A free cube of six tets, stretched by {STRETCH:.0%}, wobbles for {SECONDS} s. The "
+        "error is that of the worst vertex, for shorter and shorter steps. The slope of the error "
+        "in double logarithms must be the order of the scheme. Adaptive schemes are asked for "
         f"{len(TOLERANCES)} ever smaller tolerances instead, from {TOLERANCES[0]:g} to "
         f"{TOLERANCES[-1]:g} m: each bounds the error of a step, which goes with its power p + 1, "
         "so that the error at the end must fall as the tolerance to the power p/(p + 1). XPBD is "

@@ -32,7 +32,8 @@ def run() -> Subject:
     return Subject(
         title="Rotation",
         text="A cube that is strained by a third is turned by angles from 0.1 to π about a skew "
-        "axis: its energy must stay, and the forces turn with it. The linear model takes a "
+        "axis. Its energy must stay the same, and its forces must turn with it. The linear model "
+        "takes a "
         "rotation for a strain; a turned cube at rest has just the energy of this strain.",
         source="Frame indifference. For the linear model, a rotation by φ has the strain "
         "(cos φ − 1)(1 − a ⊗ a) about its axis a, so Ψ = 2 (μ + λ)(1 − cos φ)².",
