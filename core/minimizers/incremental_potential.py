@@ -272,7 +272,7 @@ class IncrementalPotential:
         """Updates lagged quantities, the normal forces of friction, from ``positions``.
 
         Args:
-            fraction: by which those of the ground change towards them.
+            fraction: by which they change towards those there.
             settled: whether the search has come so near that surfaces are where they will be.
 
         Returns:

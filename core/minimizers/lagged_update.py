@@ -18,8 +18,8 @@ MAX_LAG_CHANGE_RATIO = 0.1
 # surfaces come as close as steps let them, and until one is within the lesser number.
 CONTACT_LAG_START_FACTOR, CONTACT_LAG_END_FACTOR = 50.0, 3.0
 # Where a change is more than this share of the one before, friction and normal forces turn each
-# other over, and the next update is relaxed by this factor.
-LAG_CYCLING_RATIO, LAG_RELAXATION_FACTOR = 0.7, 0.5
+# other over, and the updates that follow are relaxed by the factor, down to the least fraction.
+LAG_CYCLING_RATIO, LAG_RELAXATION_FACTOR, MIN_LAG_FRACTION = 0.7, 0.5, 0.125
 
 
 class LaggedUpdate:
@@ -49,12 +49,16 @@ class LaggedUpdate:
         """
         settled = step_norm <= CONTACT_LAG_START_FACTOR * self._tolerance
         change = self._objective.update_lagged(positions, self._fraction, settled)
-        is_cycling = change > LAG_CYCLING_RATIO * self._last_change
-        self._fraction = LAG_RELAXATION_FACTOR if is_cycling else 1.0
+        # Of a change to something that stays, a relaxed update leaves 1 - fraction.
+        expected = max(LAG_CYCLING_RATIO, 1.0 - 0.5 * self._fraction)
+        if change > expected * self._last_change:
+            self._fraction = max(MIN_LAG_FRACTION, LAG_RELAXATION_FACTOR * self._fraction)
         self._last_change = change
         has_contact = self._objective.contact is not None
         factor = CONTACT_LAG_END_FACTOR if has_contact else LAG_TOLERANCE_FACTOR
-        self.is_due = self.is_too_large(change) or not step_norm <= factor * self._tolerance
+        # Once updates are relaxed the most, further ones only move what is loosely held to and fro.
+        is_near = step_norm <= factor * self._tolerance or self._fraction == MIN_LAG_FRACTION
+        self.is_due = self.is_too_large(change) or not is_near
         return change
 
     def is_too_large(self, change: float) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,44 @@ from .distance_hessian import HessianFactors
 from .stencils import Stencils
 from .surface import CollisionSurface
 from .topology import Points, Values
+
+# Of a relaxed update, pairs with less than this share of the largest force are left out.
+MIN_FORCE_RATIO = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class _SlidingPairs:
+    """K pairs that press on each other.
+
+    Args:
+        vertices: (K, 4).
+        tangent_jacobians: (K, 2, 4, 3) of the displacements in their planes.
+        force_limits: (K,) μ N, the static friction force at most, in newtons.
+        drops: (K,) by which kinetic friction is lower.
+        thresholds: (K,) displacements below which they stick, in metres.
+    """
+
+    vertices: NDArray[np.int64]
+    tangent_jacobians: Values
+    force_limits: Values
+    drops: Values
+    thresholds: Values
+
+    def relaxed(self, before: _SlidingPairs, fraction: float) -> _SlidingPairs:
+        """Return these pairs with a fraction of their forces, and with the rest of the forces that
+        the pairs had before. Pairs that are in both have the planes of now."""
+        both = {
+            field.name: np.concatenate([getattr(self, field.name), getattr(before, field.name)])
+            for field in fields(self)
+        }
+        _, first, number = np.unique(
+            both["vertices"], axis=0, return_index=True, return_inverse=True
+        )
+        shares = np.repeat([fraction, 1.0 - fraction], [len(self.vertices), len(before.vertices)])
+        limits = np.bincount(number.ravel(), shares * both["force_limits"], len(first))
+        acting = limits > MIN_FORCE_RATIO * limits.max(initial=0.0)
+        chosen = {name: values[first[acting]] for name, values in both.items()}
+        return replace(_SlidingPairs(**chosen), force_limits=limits[acting])
 
 
 class ContactFriction:
@@ -35,26 +74,36 @@ class ContactFriction:
         self._surface, self._barrier, self._coefficients = surface, barrier, coefficients
         self._drops = coefficients.drop
         self._normal_forces = np.zeros(len(surface.object_of))
-        self._vertices = np.empty((0, 4), dtype=np.int64)
-        self._tangent_jacobians = np.empty((0, 2, 4, 3))
-        self._displacement_map = _displacement_matrix(
-            self._vertices, self._tangent_jacobians, len(surface.object_of)
+        nothing = np.empty(0)
+        self._set_pairs(
+            _SlidingPairs(
+                np.empty((0, 4), dtype=np.int64), np.empty((0, 2, 4, 3)), *([nothing] * 3)
+            )
         )
-        self._force_limits = self._drop = self._thresholds = np.empty(0)
 
     def begin_step(self, start: Points, stick_thresholds: Values) -> None:
         """Measures displacements from (V, 3) ``start``; pairs stick below (O, O)
         ``stick_thresholds`` ε of their objects, in metres."""
         self._start, self._stick_thresholds = start, stick_thresholds
 
-    def update_lagged(self, stencils: Stencils) -> tuple[float, float]:
+    def update_lagged(self, stencils: Stencils, fraction: float = 1.0) -> tuple[float, float]:
         """Takes normal forces and planes from collisions.
 
+        Args:
+            fraction: by which the normal forces change towards those of the collisions.
+
         Returns:
-            By how much the forces on vertices changed, added up, and their sum, in newtons.
+            By how much the forces on vertices differed, added up, and their sum, in newtons.
         """
-        before = self._normal_forces
-        self._normal_forces = np.linalg.norm(self._barrier.gradient(stencils), axis=1)
+        normal_forces = np.linalg.norm(self._barrier.gradient(stencils), axis=1)
+        change = normal_forces - self._normal_forces
+        self._normal_forces = self._normal_forces + fraction * change
+        pairs = self._sliding_pairs(stencils)
+        self._set_pairs(pairs if fraction == 1.0 else pairs.relaxed(self._pairs, fraction))
+        return float(np.abs(change).sum()), float(normal_forces.sum())
+
+    def _sliding_pairs(self, stencils: Stencils) -> _SlidingPairs:
+        """The pairs that collisions press on each other, with the forces there."""
         # The closest points of almost parallel edges could be anywhere.
         stencils = stencils.where(stencils.mollifiers == 1.0)
         forces, objects = self._barrier.forces(stencils), stencils.collisions.objects
@@ -63,33 +112,38 @@ class ContactFriction:
         acting = forces > 0.0
         stencils, forces = stencils.where(acting), forces[acting]
         first, second = stencils.collisions.objects.T
-        self._force_limits = forces * self._coefficients.static[first, second]
+        limits = forces * self._coefficients.static[first, second]
         if len(factors := self._surface.friction_factors):
             shares = painted_shares(stencils.coefficients, factors[stencils.collisions.vertices])
-            self._force_limits *= shares
-        self._drop = self._drops[first, second]
-        self._thresholds = self._stick_thresholds[first, second]
-        self._vertices = stencils.collisions.vertices
-        self._tangent_jacobians = _tangent_jacobians(stencils.coefficients, stencils.normals)
-        self._displacement_map = _displacement_matrix(
-            self._vertices, self._tangent_jacobians, len(stencils.points)
+            limits = limits * shares
+        return _SlidingPairs(
+            stencils.collisions.vertices,
+            _tangent_jacobians(stencils.coefficients, stencils.normals),
+            limits,
+            self._drops[first, second],
+            self._stick_thresholds[first, second],
         )
-        changed = np.abs(self._normal_forces - before).sum()
-        return float(changed), float(self._normal_forces.sum())
+
+    def _set_pairs(self, pairs: _SlidingPairs) -> None:
+        self._pairs = pairs
+        self._displacement_map = _displacement_matrix(
+            pairs.vertices, pairs.tangent_jacobians, len(self._surface.object_of)
+        )
 
     def stick_drift(self, before: Points, after: Points) -> float:
         """How far pairs that stuck at (V, 3) ``before`` have moved since, at most, in units of
         their stick thresholds."""
         first = self._tangential_displacements(before)
         second = self._tangential_displacements(after)
-        sticks = np.linalg.norm(first, axis=1) < self._thresholds
-        moved = np.linalg.norm(second - first, axis=1) / self._thresholds
+        sticks = np.linalg.norm(first, axis=1) < self._pairs.thresholds
+        moved = np.linalg.norm(second - first, axis=1) / self._pairs.thresholds
         return float(moved[sticks].max(initial=0.0))
 
     def energy(self, points: Points) -> float:
         """In joules, at (V, 3) points."""
-        ratio = self._lengths(self._tangential_displacements(points)) / self._thresholds
-        return float((self._thresholds * self._force_limits) @ f0(ratio, self._drop))
+        pairs = self._pairs
+        ratio = self._lengths(self._tangential_displacements(points)) / pairs.thresholds
+        return float((pairs.thresholds * pairs.force_limits) @ f0(ratio, pairs.drops))
 
     def gradient(self, points: Points) -> Points:
         """(V, 3) in newtons."""
@@ -104,22 +158,23 @@ class ContactFriction:
         Projected, it is as stiff along the displacement as across it: a bound from above, with
         which no step leaps over the place where a pair would stick.
         """
-        displacements = self._tangential_displacements(points)
+        pairs, displacements = self._pairs, self._tangential_displacements(points)
         across, along = self._stiffness(self._lengths(displacements))
         if projected:
             return HessianFactors(
-                self._vertices, self._tangent_jacobians, np.stack([across, across], axis=1)
+                pairs.vertices, pairs.tangent_jacobians, np.stack([across, across], axis=1)
             )
         angles = np.arctan2(displacements[:, 1], displacements[:, 0])
         cos, sin = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
-        first, second = self._tangent_jacobians.swapaxes(0, 1)
+        first, second = pairs.tangent_jacobians.swapaxes(0, 1)
         rows = np.stack([cos * first + sin * second, cos * second - sin * first], axis=1)
         weights = np.stack([np.maximum(along, 0.0), across], axis=1)
-        return HessianFactors(self._vertices, rows, weights)
+        return HessianFactors(pairs.vertices, rows, weights)
 
     def _stiffness(self, lengths: Values) -> tuple[Values, Values]:
         """The force over the displacement, and its derivative along that, in N/m."""
-        return slide_stiffness(lengths, self._thresholds, self._force_limits, self._drop)
+        pairs = self._pairs
+        return slide_stiffness(lengths, pairs.thresholds, pairs.force_limits, pairs.drops)
 
     def _tangential_displacements(self, points: Points) -> Points:
         """(K, 2) of the pairs, in their planes."""
@@ -128,7 +183,8 @@ class ContactFriction:
 
     def _lengths(self, displacements: Points) -> Values:
         """(K,) never quite zero, for the sake of directions."""
-        return np.maximum(np.linalg.norm(displacements, axis=1), MIN_SLIDE_RATIO * self._thresholds)
+        shortest = MIN_SLIDE_RATIO * self._pairs.thresholds
+        return np.maximum(np.linalg.norm(displacements, axis=1), shortest)
 
 
 def painted_shares(coefficients: Values, factors: Values) -> Values:

@@ -254,12 +254,12 @@ class MeshContact(Potential):
     def update_lagged(
         self, positions: Tensor, fraction: float = 1.0, settled: bool = True
     ) -> tuple[float, float]:
-        """Takes the normal forces of friction from (3, N) positions, wholly and as often as is
-        allowed, once the search has settled."""
+        """Takes the normal forces of friction from (3, N) positions, as often as is allowed, once
+        the search has settled."""
         if self._friction is None or self._updates_left <= 0 or not settled:
             return 0.0, 0.0
         self._updates_left -= 1
-        return self._friction.update_lagged(self._stencils(positions))
+        return self._friction.update_lagged(self._stencils(positions), fraction)
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
         """How far pairs that stuck have moved between two (3, N) positions, at most, in units of

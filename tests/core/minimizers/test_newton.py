@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from supple.core.linear_solvers.conjugate_gradients import Solution
 from supple.core.linear_solvers.linear_solver import LinearSolver
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
-from supple.core.minimizers.lagged_update import LAG_CHANGE_RATIO
+from supple.core.minimizers.lagged_update import LAG_CHANGE_RATIO, LaggedUpdate
 from supple.core.minimizers.minimize_result import CONVERGED, ENOUGH, MinimizeResult
 from supple.core.minimizers.newton import STICK_DRIFT_RATIO, Newton
 from supple.core.minimizers.newton_search import NewtonSearch
@@ -254,7 +255,9 @@ def test_normal_forces_of_friction_are_taken_until_the_end_is_near(make_block) -
     assert problem.objective.update_lagged(minimum.positions) < 1e-3 * LAG_CHANGE_RATIO
 
 
-def test_normal_forces_that_go_to_and_fro_go_half_of_the_way(make_block, monkeypatch) -> None:
+def test_normal_forces_that_go_to_and_fro_go_a_smaller_part_of_the_way(
+    make_block, monkeypatch
+) -> None:
     problem = Problem(make_block, ground=ROUGH, forcing=0.1)
     changes, shares = [1.0, 0.9, 0.5, 0.4, 0.1, 0.0], []
 
@@ -264,7 +267,16 @@ def test_normal_forces_that_go_to_and_fro_go_half_of_the_way(make_block, monkeyp
 
     monkeypatch.setattr(problem.objective, "update_lagged", lag)
     assert problem.minimize(1e-10).converged
-    assert shares[:6] == [1.0, 1.0, 0.5, 1.0, 0.5, 1.0]
+    assert shares[:6] == [1.0, 1.0, 0.5, 0.5, 0.25, 0.25]
+
+
+@pytest.mark.parametrize(("change", "ends"), [(0.9 * LAG_CHANGE_RATIO, True), (0.5, False)])
+def test_normal_forces_that_never_settle_are_left_once_they_change_little(change, ends) -> None:
+    objective = SimpleNamespace(update_lagged=lambda *_: change, contact=object())
+    lagged = LaggedUpdate(objective, 1e-6, 1.0, is_due=True)
+    for _ in range(6):
+        lagged.apply(torch.zeros(3, 1), step_norm=1.0)
+    assert lagged.is_due != ends
 
 
 @pytest.mark.parametrize("push", [1e-4, 2e-3, 1e-2])

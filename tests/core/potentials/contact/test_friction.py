@@ -242,3 +242,33 @@ def test_the_farthest_of_what_stuck_creeps_and_what_slid_does_not(rubbing) -> No
         1.0, rel=1e-3
     )
     assert friction.stick_drift(rubbing.slid(1.1), rubbing.slid(7.0)) == 0.0
+
+
+# Relaxed updates
+
+
+def test_a_relaxed_update_takes_a_fraction_of_the_new_normal_forces(rubbing) -> None:
+    points = rubbing.slid(8.0)
+    before = rubbing.friction.gradient(points)
+    rubbing.barrier.stiffness = 3.0 * rubbing.barrier.stiffness
+    change, whole = rubbing.friction.update_lagged(rubbing.stencils, 0.25)
+    assert change == pytest.approx(2.0 / 3.0 * whole)
+    np.testing.assert_allclose(
+        rubbing.friction.gradient(points), 1.5 * before, atol=5e-3 * np.abs(before).max()
+    )
+
+
+def test_a_relaxed_update_keeps_part_of_the_friction_of_pairs_that_came_apart(rubbing) -> None:
+    points = rubbing.slid(8.0)
+    before = rubbing.friction.gradient(points)
+    apart = rubbing.points + [0.0, 0.0, 2.0 * REACH] * (
+        np.arange(len(points))[:, None] < len(points[rubbing.own])
+    )
+    nothing = Stencils.of(collisions_at(rubbing.surface, apart, rubbing.area_weighted), apart)
+    for left in (0.75, 0.75**2):
+        rubbing.friction.update_lagged(nothing, 0.25)
+        np.testing.assert_allclose(
+            rubbing.friction.gradient(points), left * before, atol=5e-3 * np.abs(before).max()
+        )
+    rubbing.friction.update_lagged(nothing)
+    assert not rubbing.friction.gradient(points).any()
