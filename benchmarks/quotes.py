@@ -17,7 +17,7 @@ def sentences(figures: dict[str, Any]) -> dict[str, list[str]]:
             *_step_rows(figures),
             *_first_frame_rows(figures),
         ],
-        "docs/architecture.md": [_passes(figures), _preview(figures)],
+        "docs/decisions.md": [_passes(figures), _preview(figures)],
     }
 
 

@@ -28,7 +28,7 @@ def test_a_figure_measured_anew_makes_a_quoted_sentence_wrong(figures: dict[str,
     changed = deepcopy(figures)
     changed["implicit_frame"]["15 K tets"]["mean_ms"] += 10.0
     files = [file for file, _ in quotes.missing(changed, ROOT)]
-    assert files == ["README.md", "docs/architecture.md"]
+    assert files == ["README.md", "docs/decisions.md"]
 
 
 def test_what_automatic_takes_is_quoted_as_soon_as_it_is_measured(figures: dict[str, Any]) -> None:
