@@ -20,6 +20,7 @@ OTHERS = {
     "Dismiss",
     "Alt D",
     "Ctrl P",
+    "Ctrl",
     "Shift",
     "Enter",
     "Tab",
