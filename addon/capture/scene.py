@@ -230,7 +230,7 @@ def _others(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:
 def _supported(body: SoftBody, integrator: str) -> SoftBody:
     """What an integrator takes of a body."""
     if not supports_viscosity(integrator):
-        body = replace(body, stiffness_damping=0.0, viscosity=0.0)
+        body = replace(body, loss_factor=0.0, stiffness_damping=0.0, viscosity=0.0)
     if supports_plasticity(integrator):
         return body
     # Neither do its tets get other rest shapes.

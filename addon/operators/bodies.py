@@ -7,6 +7,7 @@ import bpy
 from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ...core.errors import SuppleError
+from ...core.materials.bounce import bounciness
 from ...core.materials.presets import GROUPS, HAND_SIZE, PRESETS, Preset, length, stiffness
 from .. import actions, ids
 from ..capture.objects import is_soft_body
@@ -180,7 +181,8 @@ def _describe(preset: Preset) -> str:
         flow = f", yields at {stiffness(preset.yield_stress)}"
     return (
         f"{size}\n{stiffness(preset.young)}, ν {preset.poisson:g}, {preset.density:g} kg/m³, "
-        f"tan δ {preset.loss_factor:g}{flow}.\n{preset.source}"
+        f"tan δ {preset.tan_delta:g}, bounces back {bounciness(preset.loss_factor):.0%}{flow}.\n"
+        f"{preset.source}"
     )
 
 
@@ -218,7 +220,7 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
             (
                 HAND,
                 "As at Hand Size",
-                "Looks as a piece of 10 cm does: stiffness, damping and yield stress are those for "
+                "Looks as a piece of 10 cm does: stiffness and yield stress are those for "
                 "the size of the body",
             ),
             (REAL, "As Real", "The published values: a large body of a soft material collapses"),

@@ -8,6 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, CollectionProperty
 
+from ...core.materials import bounce
 from ...core.results import RESULTS
 from ..capture.attachments import is_stitch
 from ..capture.objects import is_collider, is_soft_body
@@ -64,6 +65,15 @@ def _recorded(name: str) -> Any:
     )
 
 
+def _bounciness(props: bpy.types.PropertyGroup) -> float:
+    return 100.0 * bounce.bounciness(props.loss_factor)
+
+
+def _set_bounciness(props: bpy.types.PropertyGroup, percent: float) -> None:
+    # Blender leaves the limits of such a property to it.
+    props.loss_factor = bounce.loss_factor(0.01 * min(max(percent, 1.0), 100.0))
+
+
 class SuppleAttachment(bpy.types.PropertyGroup):
     """One more attachment of a soft body."""
 
@@ -73,6 +83,7 @@ class SuppleAttachment(bpy.types.PropertyGroup):
 _MORE: dict[str, dict[str, Any]] = {
     "attach_to": {"poll": can_hold},
     "attachments": {"type": SuppleAttachment},
+    "bounciness": {"get": _bounciness, "set": _set_bounciness},
     "fit_target": {"poll": _is_another},
     "fit_shape": {"poll": _can_show},
     "smooth": {"update": _show_smoothed},

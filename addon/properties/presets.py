@@ -12,7 +12,7 @@ from ...core.materials.presets import PRESETS, Preset
 
 _SETTINGS = (
     *("model", "young", "poisson", "density"),
-    *("damping", "stiffness_damping", "viscosity", "use_plasticity"),
+    *("damping", "loss_factor", "stiffness_damping", "viscosity", "use_plasticity"),
 )
 _FLOW_SETTINGS = "yield_stress", "creep_time", "hardening"
 

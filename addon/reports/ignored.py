@@ -128,13 +128,16 @@ BODY_NEEDS = (
         "Modelled.",
     ),
     Need(
-        ("stiffness_damping", "viscosity"),
+        ("loss_factor", "stiffness_damping", "viscosity"),
         lambda obj, taken: (
             not integrators.supports_viscosity(taken)
-            and bool(obj.supple.stiffness_damping or obj.supple.viscosity)
+            and any(
+                getattr(obj.supple, name)
+                for name in ("loss_factor", "stiffness_damping", "viscosity")
+            )
         ),
-        "{integrator} ignores Stiffness Damping and Viscosity. Set both to 0, or choose another "
-        "integrator.",
+        "{integrator} ignores Loss Factor, Stiffness Damping and Viscosity. Set them to 0, or "
+        "choose another integrator.",
     ),
     Need(
         ("jiggle_group",),

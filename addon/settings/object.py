@@ -201,12 +201,32 @@ MATERIAL = [
         paint=0.0,
     ),
     Setting(
+        "loss_factor",
+        "Loss Factor",
+        number(low=0.0, soft=(None, 2.0), precision=3, step=1),
+        "Share of its energy that the material loses as it changes its shape (tan δ of the body's "
+        "slowest vibration). The same at any size and stiffness: jelly 0.1, rubber 0.15, foam 0.5",
+        panel="volume and damping",
+        captured="loss_factor",
+        paint=0.0,
+    ),
+    Setting(
+        "bounciness",
+        "Bounces Back",
+        number(100.0, 1.0, 100.0, subtype="PERCENTAGE", precision=0),
+        "How high the body comes back when it is dropped on something hard, as the loss factor "
+        "lets it. Typing a number sets the loss factor. What is very soft for its fall comes back "
+        "less: it wobbles",
+        panel="volume and damping",
+        changes_frames=False,
+    ),
+    Setting(
         "stiffness_damping",
         "Stiffness Damping (s)",
         number(low=0.0, soft=(None, 0.1), precision=4, step=0.1),
         "How much the material resists changing its shape quickly, in proportion to its "
         "stiffness: calms the wobble, fast wobbles most, and leaves falling and turning "
-        "alone. Rubber 0.002, flesh 0.01",
+        "alone. Loss Factor does the same whatever the size",
         panel="volume and damping",
         captured="stiffness_damping",
         paint=0.0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
 from torch import Tensor
 
 from ..compiled import is_compiled
@@ -159,6 +160,26 @@ def refuse_sliding(scene: Scene) -> None:
             "There is no one equilibrium with friction: it hangs on how bodies came there. Set the "
             "friction of the ground, of contact and of bodies to 0."
         )
+
+
+# Of a body: the viscosity that a loss factor stands for goes by these.
+_VIBRATION = ("density", "viscosity", "stiffness", "mesh.vertices", "material.")
+
+
+def refuse_loss_factors(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
+    """
+    Raises:
+        SceneError: on a loss factor whose viscosity would change with a tensor.
+    """
+    for index, body in enumerate(scene.bodies):
+        prefixes = tuple(f"bodies[{index}].{name}" for name in _VIBRATION)
+        tensor = next((place for place in leaves if place.startswith(prefixes)), None)
+        if tensor is not None and np.any(body.loss_factor):
+            raise SceneError(
+                f"{body.name}: there are no gradients by {tensor} through a loss factor, whose "
+                "viscosity goes by the slowest vibration. Give the viscosity instead, as `prepare` "
+                "finds it."
+            )
 
 
 def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:

@@ -24,7 +24,13 @@ from .equilibrium import EquilibriumAdjoint
 from .explicit_run import ExplicitRun
 from .implicit_run import ImplicitRun
 from .quantities import Derivation, Quantities, collect
-from .refusals import refuse_flow, refuse_integrator, refuse_scene, refuse_system
+from .refusals import (
+    refuse_flow,
+    refuse_integrator,
+    refuse_loss_factors,
+    refuse_scene,
+    refuse_system,
+)
 
 #: From the (3, N) gradients by what came out, and quantities as leaves, to those by the quantities.
 PullBack = Callable[[list[Tensor], Quantities], dict[str, Tensor]]
@@ -67,6 +73,7 @@ def simulate(
     plain, leaves = collect(scene)
     if leaves:
         refuse_scene(plain)
+        refuse_loss_factors(plain, leaves)
         refuse_integrator(integrator, plain)
     own: dict[str, Any] = {"frame_time": frame_time, "substeps": substeps, "dtype": dtype}
     simulator = Simulator(plain, integrator, device="cpu", results=results, **own)

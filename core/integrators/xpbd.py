@@ -134,6 +134,6 @@ def _check(system: System) -> None:
             )
         if body.is_viscous:
             raise SceneError(
-                f"{body.name}: XPBD knows no stiffness damping and no viscosity. Set both to 0, or "
-                "choose another integrator."
+                f"{body.name}: XPBD knows no loss factor, no stiffness damping and no viscosity. "
+                "Set all of them to 0, or choose another integrator."
             )

@@ -10,10 +10,8 @@ import math
 from dataclasses import dataclass, replace
 
 from . import MODELS
+from .bounce import BOUNCE_FREQUENCY_RATIO, bounciness
 from .material import Material
-
-#: At which a loss factor is turned into stiffness damping, in Hz: a wobble that one can see.
-REFERENCE_FREQUENCY = 5.0
 
 #: The longest side of a piece that lies in a hand, in metres.
 HAND_SIZE = 0.1
@@ -33,10 +31,11 @@ class Preset:
         young: Young's modulus in pascal.
         poisson: Poisson's ratio.
         density: in kg/m³.
-        loss_factor: tan δ, loss modulus over storage modulus.
+        tan_delta: loss modulus over storage modulus, as published.
         source: where each number is from, and which value was taken where a range is given.
         yield_stress: in pascal; 0 is that of what comes back from any shape.
         creep_time, hardening: in seconds and pascal, of what does not.
+        is_held: whether it hangs on other things, as tissue does on bones, and wobbles from there.
     """
 
     label: str
@@ -44,16 +43,17 @@ class Preset:
     young: float
     poisson: float
     density: float
-    loss_factor: float
+    tan_delta: float
     source: str
     yield_stress: float = 0.0
     creep_time: float = 0.0
     hardening: float = 0.0
+    is_held: bool = False
 
     #: Real materials do not brake rigid motion.
     damping = 0.0
     #: All of what they lose is in the loss factor.
-    viscosity = 0.0
+    stiffness_damping = viscosity = 0.0
 
     @property
     def use_plasticity(self) -> bool:
@@ -61,13 +61,14 @@ class Preset:
         return self.yield_stress > 0.0
 
     @property
-    def stiffness_damping(self) -> float:
-        """Rayleigh's β = tan δ / 2πf in seconds, f the reference frequency.
+    def loss_factor(self) -> float:
+        """tan δ of the slowest vibration of a body.
 
-        A solid with β has the complex modulus E (1 + iωβ), whose loss factor ωβ is the published
-        one at that frequency. At others it grows with frequency; real ones vary less.
+        What is held wobbles at that frequency, and has there what is published. What is free is
+        seen to bounce, or to wobble on what it stands on, at a lower one, where a Kelvin–Voigt
+        solid loses as much less.
         """
-        return self.loss_factor / (2.0 * math.pi * REFERENCE_FREQUENCY)
+        return self.tan_delta if self.is_held else self.tan_delta / BOUNCE_FREQUENCY_RATIO
 
     @property
     def tenth_sag_height(self) -> float:
@@ -88,7 +89,8 @@ class Preset:
         """The material of which a body so many times as large looks as one of this does: it sags,
         wobbles and yields by the same share of its size.
 
-        Stresses grow with the size, and all that takes time lasts its square root as long.
+        Stresses grow with the size, and all that takes time lasts its square root as long. The loss
+        factor stays.
 
         Args:
             scale: above zero.
@@ -100,7 +102,6 @@ class Preset:
             yield_stress=scale * self.yield_stress,
             hardening=scale * self.hardening,
             creep_time=slower * self.creep_time,
-            loss_factor=slower * self.loss_factor,
         )
 
     def material(self) -> Material:
@@ -132,6 +133,7 @@ PRESETS: dict[str, Preset] = {
         0.19,
         "E, tan δ: Asbach 2008, healthy volunteers, their solid of three parameters (1.16 kPa, "
         f"1.97 kPa, 7.3 Pa s) at 5 Hz. ν: Wells 2011. {_TISSUE_DENSITY}, middle of 1050…1070.",
+        is_held=True,
     ),
     "gelatine_dessert": Preset(
         "Gelatine Dessert",
@@ -154,6 +156,7 @@ PRESETS: dict[str, Preset] = {
         f"{_TISSUE_DENSITY}, within 917…939. "
         "tan δ: Krouskop 1998, breast fat stores more than 93 % of its complex modulus; the upper "
         "bound that follows.",
+        is_held=True,
     ),
     "muscle_relaxed": Preset(
         "Muscle, Relaxed",
@@ -165,6 +168,7 @@ PRESETS: dict[str, Preset] = {
         "E: Debernard 2013, 3 × 3.67 kPa of the resting vastus medialis. ν: Wells 2011. "
         f"{_TISSUE_DENSITY}, middle of 1038…1056. "
         "tan δ: Klatt 2010, tan(πα/2) with α = 0.253 of relaxed thigh muscle.",
+        is_held=True,
     ),
     "gelatine_ballistic": Preset(
         "Ballistic Gelatine",
@@ -197,6 +201,7 @@ PRESETS: dict[str, Preset] = {
         "E: Debernard 2013, 3 × 11.29 kPa of the vastus medialis at 20 % of its greatest force. "
         f"ν: Wells 2011. {_TISSUE_DENSITY}, middle of 1038…1056. "
         "tan δ: Klatt 2010, tan(πα/2) with α = 0.270 of loaded thigh muscle.",
+        is_held=True,
     ),
     "foam": Preset(
         "Polyurethane Foam",
@@ -365,8 +370,9 @@ REFERENCES: dict[str, str] = {
 
 
 _HEAD = (
-    "| material | model | E | ν | ρ in kg/m³ | tan δ | Y | height | source |",
-    "|---|---|---|---|---|---|---|---|---|",
+    "| material | model | E | ν | ρ in kg/m³ | tan δ | loss factor | bounces back | Y | height "
+    "| source |",
+    "|---|---|---|---|---|---|---|---|---|---|---|",
 )
 
 
@@ -397,7 +403,9 @@ def _row(preset: Preset) -> str:
         stiffness(preset.young),
         f"{preset.poisson:g}",
         f"{preset.density:g}",
-        f"{preset.loss_factor:g}",
+        f"{preset.tan_delta:g}",
+        f"{preset.loss_factor:.2g}",
+        f"{bounciness(preset.loss_factor):.0%}",
         stiffness(preset.yield_stress) if preset.use_plasticity else "",
         length(preset.size),
         preset.source,

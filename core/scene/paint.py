@@ -22,6 +22,8 @@ PaintedSetting = Literal[
     "yield_stress",
     "friction",
     "drag",
+    # Files know the choices of *Overlay* by their numbers: others follow at the end.
+    "loss_factor",
 ]
 #: What can be painted: Young's modulus of the material, the yield stress of the plasticity, and
 #: members of a ``SoftBody``; friction is the static and the kinetic one.

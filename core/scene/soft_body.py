@@ -37,6 +37,7 @@ _LEAST = {
     "damping": ("damping must be 0 or more per second", ""),
     "stiffness_damping": ("stiffness damping must be 0 s or more", "; soft rubber has about 0.002"),
     "viscosity": ("viscosity must be 0 Pa s or more", "; honey has about 10"),
+    "loss_factor": ("loss factor must be 0 or more", "; soft rubber has about 0.1"),
     "drag_factors": ("factors on the drag must be 0 or more", ""),
 }
 
@@ -49,7 +50,8 @@ class SoftBody:
     Args:
         mesh: its tetrahedra at rest, or a surface that is to be filled with them.
         material: the constitutive model and its stiffness.
-        density: in kg/m³. It and the three dampings are numbers, or have one value a tet, (M,).
+        density: in kg/m³. It, the three dampings and the loss factor are numbers, or have one value
+            a tet, (M,).
         pinned: indices of mesh vertices whose motion is prescribed.
         velocity: of every vertex at the start, in m/s.
         angular_velocity: at the start, in rad/s, about the centre of mass.
@@ -102,6 +104,9 @@ class SoftBody:
         accelerations: channel of (N, 3) m/s² of tet vertices, or (T, N, 3), by forces besides.
         tet_control: that of the tetrahedra that are to fill it, or a motion of their pins.
         starts_settled: whether ``settle_start`` puts it to rest where it begins on something.
+        loss_factor: tan δ of its slowest elastic vibration, ≥ 0: a free wobble keeps exp(−π tan δ)
+            of its height from swing to swing. ``prepare`` turns it into viscosity. See
+            ``materials.bounce.bounciness``.
     """
 
     mesh: TetMesh | SurfaceMesh
@@ -142,6 +147,7 @@ class SoftBody:
     accelerations: Channel | None = field(default=None, metadata={IF_THERE: True})
     tet_control: TetControl | None = field(default=None, metadata={IF_THERE: True})
     starts_settled: bool = field(default=False, metadata={IF_THERE: True})
+    loss_factor: PerTet = field(default=0.0, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         check_kinds(self, self.name)
@@ -235,7 +241,8 @@ class SoftBody:
     @property
     def is_viscous(self) -> bool:
         """Whether any of it resists the rate of a deformation."""
-        return bool(np.any(self.stiffness_damping) or np.any(self.viscosity))
+        kinds = self.stiffness_damping, self.viscosity, self.loss_factor
+        return any(bool(np.any(kind)) for kind in kinds)
 
     def _check_target_volume(self, given: Channel | float) -> None:
         what = f"{self.name}: the target volume"

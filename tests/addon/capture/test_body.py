@@ -70,12 +70,14 @@ def test_material_reaches_the_solver_as_it_was_typed(add_body):
     props = add_body().supple
     props.young, props.poisson, props.density = 1.1e5, 0.45, 1234.5
     props.damping, props.stiffness_damping, props.viscosity = 0.3, 0.0037, 12.3
+    props.loss_factor = 0.123
     props.model = "corotated_linear"
     body = captured().scene.bodies[0]
     assert type(body.material) is MODELS["corotated_linear"]
     assert (body.material.young, body.material.poisson) == (1.1e5, 0.45)
     assert body.density == 1234.5
     assert (body.damping, body.stiffness_damping, body.viscosity) == (0.3, 0.0037, 12.3)
+    assert body.loss_factor == 0.123
 
 
 def test_plasticity_reaches_the_solver_where_it_is_switched_on(add_body):

@@ -246,7 +246,7 @@ def test_the_panel_shows_what_is_left_where_unpainted_once_something_paints(add_
     shown = drawn(SUPPLE_PT_paint, obj)
     assert [text for _, text in shown.texts] == [
         *("Stiffness", "Density", "Damping", "Stiffness Damping", "Viscosity"),
-        *("Yield Stress", "Friction", "Drag"),
+        *("Yield Stress", "Friction", "Drag", "Loss Factor"),
     ]
     assert not shown.buttons
     obj.supple.paint_density = "Head"

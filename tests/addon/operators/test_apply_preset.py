@@ -13,11 +13,15 @@ from supple.addon.panels.material import SUPPLE_PT_material
 from supple.addon.properties import suited
 from supple.core import Plasticity
 from supple.core.materials import MODELS
+from supple.core.materials.bounce import BOUNCE_FREQUENCY_RATIO
 from supple.core.materials.presets import GROUPS, PRESETS
 
 from ..layout import drawn
 
-SETTINGS = ("model", "young", "poisson", "density", "damping", "stiffness_damping", "viscosity")
+SETTINGS = (
+    *("model", "young", "poisson", "density"),
+    *("damping", "loss_factor", "stiffness_damping", "viscosity"),
+)
 
 
 def settings(obj: bpy.types.Object) -> tuple:
@@ -27,13 +31,14 @@ def settings(obj: bpy.types.Object) -> tuple:
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_reaches_the_solver_with_its_published_numbers(add_body, name):
     props = add_body().supple
-    props.damping, props.viscosity = 3.0, 5.0
+    props.damping, props.viscosity, props.stiffness_damping = 3.0, 5.0, 0.1
     assert bpy.ops.supple.apply_preset(preset=name, size="real") == {"FINISHED"}
     body, preset = capture(bpy.context).scene.bodies[0], PRESETS[name]
     assert type(body.material) is MODELS[preset.model]
     assert (body.material.young, body.material.poisson) == (preset.young, preset.poisson)
     assert (body.density, body.damping, body.viscosity) == (preset.density, 0.0, 0.0)
-    assert body.stiffness_damping == pytest.approx(preset.stiffness_damping, rel=1e-5)
+    assert body.loss_factor == pytest.approx(preset.loss_factor, rel=1e-5)
+    assert body.stiffness_damping == 0.0
 
 
 def test_it_goes_to_the_active_body_and_all_selected_ones_and_no_others(add_body):
@@ -76,7 +81,7 @@ def test_the_menu_gives_numbers_and_sources(scene):
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(PRESETS)
     rubber = menu.enum_items["rubber"].description
     assert rubber.startswith("Sags by a tenth of its height when it is 32 m high.\n")
-    assert "\n1.5 MPa, ν 0.49, 950 kg/m³, tan δ 0.05." in rubber
+    assert "\n1.5 MPa, ν 0.49, 950 kg/m³, tan δ 0.05, bounces back 85%." in rubber
     assert "Lindley 1974" in rubber
 
 
@@ -133,10 +138,24 @@ def test_a_preset_fits_the_size_of_each_body(add_body):
         props = obj.supple
         assert props.young == pytest.approx(scale * gelatine.young)
         assert props.density == pytest.approx(gelatine.density)
-        damping = math.sqrt(scale) * gelatine.stiffness_damping
-        assert props.stiffness_damping == pytest.approx(damping)
+        assert props.loss_factor == pytest.approx(gelatine.loss_factor)
     bpy.ops.supple.apply_preset(preset="gelatine_dessert", size="real")
     assert large.supple.young == small.supple.young == pytest.approx(gelatine.young)
+
+
+def test_a_typed_bounciness_sets_the_loss_factor_and_a_preset_shows_its_own(add_body):
+    props = add_body().supple
+    props.bounciness = 79.0
+    assert props.loss_factor == pytest.approx(-math.log(0.79) / math.pi / BOUNCE_FREQUENCY_RATIO)
+    assert props.bounciness == pytest.approx(79.0)
+    captured = capture(bpy.context).scene.bodies[0].loss_factor
+    assert captured == pytest.approx(props.loss_factor, rel=1e-5)
+    bpy.ops.supple.apply_preset(preset="foam")
+    assert props.bounciness == pytest.approx(55.0, abs=0.1)
+    props.bounciness = 100.0
+    assert props.loss_factor == 0.0
+    props.bounciness = -5.0
+    assert props.bounciness == pytest.approx(1.0)
 
 
 def test_a_monkey_of_two_metres_keeps_the_look_of_gelatine(scene, capfd):

@@ -284,13 +284,16 @@ def test_only_what_the_solver_takes_frame_by_frame_can_be_keyed_or_driven(scene,
 
 def test_an_integrator_without_viscosity_is_named_and_runs_without_it(scene, add_body):
     body, scene.supple.self_contact = add_body(), False
-    body.supple.viscosity, body.supple.stiffness_damping = 10.0, 0.01
+    props = body.supple
+    props.viscosity, props.stiffness_damping, props.loss_factor = 10.0, 0.01, 0.1
     assert messages() == []
     scene.supple.integrator = "xpbd"
-    assert only().startswith("Cube: XPBD ignores Stiffness Damping and Viscosity")
+    assert only().startswith("Cube: XPBD ignores Loss Factor, Stiffness Damping and Viscosity")
     (captured,) = capture(bpy.context).scene.bodies
-    assert (captured.viscosity, captured.stiffness_damping) == (0.0, 0.0)
-    body.supple.viscosity = body.supple.stiffness_damping = 0.0
+    assert (captured.viscosity, captured.stiffness_damping, captured.loss_factor) == (0.0, 0.0, 0.0)
+    props.viscosity = props.stiffness_damping = 0.0
+    assert len(messages()) == 1
+    props.loss_factor = 0.0
     assert messages() == []
 
 

@@ -119,6 +119,36 @@ def test_a_damping_that_is_not_there_is_no_silent_zero() -> None:
         simulate(Scene([SoftBody(CUBE, viscosity=tensor(0.0))]), frames=1)
 
 
+@pytest.mark.parametrize(
+    ("settings", "place"),
+    [
+        ({"material": StableNeoHookean(tensor(1e4), 0.3)}, "material.young"),
+        ({"density": tensor(900.0)}, "density"),
+        ({"viscosity": tensor(3.0)}, "viscosity"),
+    ],
+)
+def test_a_tensor_that_would_change_what_a_loss_factor_stands_for_is_refused(
+    settings: dict[str, Any], place: str
+) -> None:
+    scene = Scene([SoftBody(CUBE, loss_factor=0.1, **settings)])
+    with pytest.raises(SceneError, match=rf"by bodies\[0\].{place} through a loss factor"):
+        simulate(scene, frames=1)
+
+
+def test_other_gradients_go_through_the_viscosity_of_a_loss_factor() -> None:
+    """The velocity at the start, beside differences of two runs."""
+
+    def end(speed: torch.Tensor) -> torch.Tensor:
+        velocity = torch.stack([0.0 * speed, 0.0 * speed, speed])
+        falling = SoftBody(CUBE, loss_factor=0.2, pinned=[0, 1], velocity=velocity)
+        return simulate(Scene([falling]), ImplicitEuler(1e-10), frames=3)[-1].positions[0][-1, 2]
+
+    speed = tensor(0.3)
+    end(speed).backward()
+    difference = (end(tensor(0.301)) - end(tensor(0.299))).item() / 0.002
+    assert float(speed.grad) == pytest.approx(difference, rel=1e-4)
+
+
 def test_friction_without_a_ground_is_no_silent_zero() -> None:
     with pytest.raises(SceneError, match=r"bodies\[0\].friction requires grad, .* no ground"):
         simulate(Scene([SoftBody(CUBE, friction=tensor(0.5))]), frames=1)

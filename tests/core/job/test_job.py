@@ -32,6 +32,7 @@ def _scene(make_block) -> Scene:
         damping=0.25,
         stiffness_damping=0.004,
         viscosity=7.0,
+        loss_factor=0.3,
         name="Blöck",
     )
     surface = SoftBody(
@@ -61,6 +62,7 @@ def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path
     assert isinstance(first.material, NeoHookean)
     assert first.material.j_min == 0.2
     assert (first.damping, first.stiffness_damping, first.viscosity) == (0.25, 0.004, 7.0)
+    assert first.loss_factor == 0.3
     np.testing.assert_array_equal(first.mesh.tets, make_block().tets)
     assert isinstance(second.mesh, SurfaceMesh)
     assert second.mesh.edge_length == 0.5
@@ -84,7 +86,7 @@ def test_a_change_of_any_number_changes_the_digest(make_block) -> None:
     moved = _scene(make_block)
     moved.bodies[1].mesh.vertices[0, 0] += 1e-9
     names.add(digest(moved, settings))
-    for setting in ("damping", "stiffness_damping", "viscosity"):
+    for setting in ("damping", "stiffness_damping", "viscosity", "loss_factor"):
         calmer = _scene(make_block)
         setattr(calmer.bodies[0], setting, 0.26)
         names.add(digest(calmer, settings))
@@ -92,7 +94,7 @@ def test_a_change_of_any_number_changes_the_digest(make_block) -> None:
     smoother.colliders[0].friction = 0.1
     names.add(digest(smoother, settings))
     names |= {digest(_scene(make_block), Settings(12, integrator=name)) for name in INTEGRATORS}
-    assert len(names) == 6 + len(INTEGRATORS)
+    assert len(names) == 7 + len(INTEGRATORS)
 
 
 def test_names_are_no_part_of_the_digest_but_what_has_the_same_one_is(make_block) -> None:
