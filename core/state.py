@@ -98,6 +98,8 @@ class State:
         hindrance: why the frame was implicit where *Automatic* meant it not to be.
         waits: so many frames *Automatic* takes implicitly before it tries explicit steps again.
         effort: how often *Automatic* raises what explicit steps with contact may take at first.
+        impact_seconds, impact_step: for how long steps of so many seconds go on after something has
+            hit something.
         clearance: how much nearer to itself every body may come before that matters, in metres;
             0 where nobody has looked.
         plastic: (10, P) how tets have flowed, as ``PlasticFlow`` says; None where none has.
@@ -118,6 +120,8 @@ class State:
     hindrance: Hindrance = Hindrance.NONE
     waits: int = 0
     effort: int = 0
+    impact_seconds: float = 0.0
+    impact_step: float = 0.0
     clearance: float = 0.0
     plastic: Tensor | None = None
     released: NDArray[np.bool_] | None = None
@@ -142,6 +146,8 @@ class State:
             arrays["waits"] = np.array([self.hindrance, self.waits])
         if self.effort:
             arrays["effort"] = np.array(self.effort)
+        if self.impact_seconds:
+            arrays["impact"] = np.array([self.impact_seconds, self.impact_step])
         if self.clearance:
             arrays["room"] = np.array(self.clearance)
         if self.plastic is not None:
@@ -165,6 +171,7 @@ class State:
         plastic = arrays.get("plastic")
         steps = fitting(arrays, "substeps", (), "iu")
         hindrance, waits = fitting(arrays, "waits", (2,), "iu", (Hindrance.NONE, 0)).tolist()
+        impact_seconds, impact_step = fitting(arrays, "impact", (2,), "f", (0.0, 0.0)).tolist()
         if steps < 1 or hindrance not in list(Hindrance):
             raise JobError(_MISFIT.format("the scene"))
         return State(
@@ -180,6 +187,8 @@ class State:
             hindrance=Hindrance(hindrance),
             waits=waits,
             effort=int(fitting(arrays, "effort", (), "iu", 0)),
+            impact_seconds=impact_seconds,
+            impact_step=impact_step,
             clearance=float(fitting(arrays, "room", (), "f", 0.0)),
             plastic=None if plastic is None else torch.as_tensor(plastic).to(self.positions),
             released=arrays.get("released"),

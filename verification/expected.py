@@ -143,6 +143,17 @@ _implicit_euler = _one_step(
 )
 
 
+def _sdirk2_step(z: float) -> NDArray[np.float64]:
+    """(1 + (1 − 2γ) zA)(1 − γzA)⁻², γ = 1 − 1/√2."""
+    gamma = 1.0 - math.sqrt(0.5)
+    turn, one = z * np.array([[0.0, 1.0], [-1.0, 0.0]]), np.eye(2)
+    solve = np.linalg.inv(one - gamma * turn)
+    return np.asarray((one + (1.0 - 2.0 * gamma) * turn) @ solve @ solve)
+
+
+_sdirk2 = _one_step(_sdirk2_step)
+
+
 def _bdf2(z: float, n: int) -> NDArray[np.float64]:
     """3 y' − 4 y + y₋₁ = 2 z A y', after a first step of implicit Euler."""
     states = list(_implicit_euler(z, 1))
@@ -184,6 +195,7 @@ INTEGRATORS = {
         exactly={"tolerance": 1e-10},
         ground=("barrier",),
         creep=1e-4,
+        keeps_spin=True,
     ),
     # Its first step, of implicit Euler, falls h²/2 too far; e' = (4 e − e₋₁)/3 passes that on.
     "bdf2": Expectation(
@@ -195,6 +207,17 @@ INTEGRATORS = {
         exactly={"tolerance": 1e-10},
         ground=("barrier",),
         creep=1e-4,
+        keeps_spin=True,
+    ),
+    "sdirk2": Expectation(
+        "implicit",
+        2,
+        "falls",
+        _sdirk2,
+        exactly={"tolerance": 1e-10},
+        ground=("barrier",),
+        creep=1e-4,
+        keeps_spin=True,
     ),
     "adaptive_symplectic_euler": Expectation(
         "adaptive",

@@ -23,6 +23,7 @@ from supple.core import Collider, Contact, Scene, Simulator, SoftBody, TetMesh
 from supple.core.errors import SuppleError
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     Automatic,
     ImplicitEuler,
     Integrator,
@@ -50,6 +51,7 @@ INTEGRATORS: tuple[type[Integrator], ...] = (
     RungeKutta4,
     ImplicitEuler,
     BDF2,
+    SDIRK2,
 )
 
 # A cube's six tets around its diagonal.

@@ -81,7 +81,7 @@ class EquilibriumAdjoint:
         step = TimeStep(positions, positions, 1.0, 1.0, is_static=True)
         contact = self._gradients.contact
         if contact is not None:
-            contact.begin(positions, step, given, state.frame, 0.0, 0.0)
+            contact.begin(positions, step, given, state.frame, 0.0)
         solve.prepare(positions, contact)
         if self._gradients.rubs(positions, given):
             raise InstabilityError(_RUBS.format(system.names))

@@ -143,9 +143,7 @@ class Gradients:
     def _dissipation(
         self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
     ) -> Tensor:
-        past = [(1.0, step.start)]
-        if step.previous_start is not None:
-            past = [(4.0 / 3.0, step.start), (-1.0 / 3.0, step.previous_start)]
+        past = [place[:2] for place in step.history]
         out = torch.zeros_like(positions)
         for index, part in enumerate(self.viscosities):
             own = given[f"shear {index}"], given[f"bulk {index}"]
@@ -175,10 +173,10 @@ class Gradients:
             whole = min(frame, int(time))
             return channel.at(whole, time - whole)
 
-        if step.previous_start is None:
-            return target(0.0) - target(step.length)
-        before = 4.0 * target(step.length) - target(2.0 * step.length)
-        return target(0.0) - before / 3.0
+        displacement = target(0.0)
+        for weight, _, seconds in step.history:
+            displacement = displacement - weight * target(seconds)
+        return displacement
 
     def _tets(self, tets: Tets, given: Quantities, frame: int, fraction: float) -> Tets:
         """Of an elasticity or a viscosity, at a time, with what of rest shapes is on the tape."""
@@ -242,7 +240,7 @@ class Gradients:
         if not bool((static > 0.0).any()):
             return 0.0
         points = self._ground.points
-        way = gather(points, (positions - step.start)[:2])
+        way = gather(points, (positions - step.coasting_origin)[:2])
         sizes = points.of_bodies(given["diagonals"])
         threshold = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * sizes
         lengths = slide_lengths(way.square().sum(0), threshold)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import scipy.sparse as sparse
 import torch
@@ -13,8 +13,10 @@ from torch import Tensor
 
 from ..errors import InstabilityError
 from ..integrators.implicit_stepper import ImplicitStepper
+from ..integrators.stages import Stage
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..potentials import GroundFriction, TimeStep
+from ..potentials.potential import Past
 from ..simulator import begin_frame
 from ..state import State
 from ..system import System
@@ -187,18 +189,41 @@ class _Step:
     """
     Args:
         before: the state that it began at.
-        positions: (3, N) where it ended.
+        ends: (3, N) where its stages ended.
         seconds: of it.
-        frame, fraction: when it ended.
-        converged: whether the search did, with all that is prescribed where it should be.
+        frame: that it belongs to.
+        fractions: of that frame, when it began and ended.
+        converged: whether the searches did, with all that is prescribed where it should be.
     """
 
     before: State
-    positions: Tensor
+    ends: list[Tensor]
     seconds: float
     frame: int
-    fraction: float
+    fractions: tuple[float, float]
     converged: bool
+
+    def when(self, stage: Stage) -> tuple[int, float]:
+        """The frame, and the fraction of it, where a stage ends."""
+        since, until = self.fractions
+        return self.frame, since + (until - since) * (stage.end / self.seconds)
+
+
+class _TapeStage(NamedTuple):
+    """
+    Args:
+        step: as energies begin it.
+        end: (3, N) leaf of the tape where it ended.
+        whole: (3, N) the same with what is prescribed.
+        length: seconds since the step began.
+        when: the frame and the fraction of it where it ends.
+    """
+
+    step: TimeStep
+    end: Tensor
+    whole: Tensor
+    length: float
+    when: tuple[int, float]
 
 
 class ImplicitRun:
@@ -226,21 +251,22 @@ class ImplicitRun:
         statistics = after.solver_statistics
         state, since = replace(before, substeps=after.substeps), 0.0
         steps = []
-        ends = zip(stepper.sampled_positions[1:], stepper.sample_fractions[1:], strict=True)
         flow = self._system.plastic_flow
         flow.plastic = before.plastic
-        for positions, fraction in ends:
+        for ends, fraction in zip(stepper.stage_ends, stepper.sample_fractions[1:], strict=True):
+            fractions = since, fraction
             seconds, since = frame_seconds * (fraction - since), fraction
             state = stepper.with_usable_history(state, seconds)
             converged = statistics.converged and not statistics.blocked
-            steps.append(_Step(state, positions, seconds, before.frame, fraction, converged))
-            flow.flow(positions, seconds)
-            velocities = stepper.velocities(state, positions, seconds)
-            prescribed = (positions - state.positions) / seconds
+            steps.append(_Step(state, ends, seconds, before.frame, fractions, converged))
+            flow.flow(ends[-1], seconds)
+            step = stepper.step_of(state, seconds, len(ends))
+            for stage, positions in zip(step.stages, ends, strict=True):
+                velocities = step.ended(step.coasting(stage), positions)
             state = replace(
                 state,
-                positions=positions,
-                velocities=torch.where(self._system.free, velocities, prescribed),
+                positions=ends[-1],
+                velocities=velocities,
                 previous=stepper.history(state),
                 step_seconds=seconds,
                 plastic=flow.plastic,
@@ -300,87 +326,107 @@ class ImplicitRun:
         state = [part.detach().requires_grad_() for part in state]
         plastic = state.pop(2)
         with torch.enable_grad():
-            end = step.positions.detach().requires_grad_()
-            time_step, whole, velocities = self._on_tape(step, state, end, given)
-            reached = (whole * adjoint[0] + velocities * adjoint[1]).sum()
+            stages, velocities = self._on_tape(step, state, given)
+            whole = stages[-1].whole
+            total = (whole * adjoint[0] + velocities * adjoint[1]).sum()
             flowed = flow.flow(whole, plastic, step.seconds, given)
-            reached = reached + (flowed * adjoint[4]).sum()
-            rhs = torch.autograd.grad(reached, end, retain_graph=True)[0] * system.free
-            multiplier = self._multiplier(step, time_step, rhs, given, solve)
-            shaped, when = given | flow.shapes(plastic, given), (step.frame, step.fraction)
-            gradient = self._gradients.of_step(whole, time_step, shaped, *when)
-            gradient = gradient + flow.step_gradient(whole, plastic, step.seconds, given)
-            total = reached - (gradient * multiplier).sum()
+            total = total + (flowed * adjoint[4]).sum()
+            shaped = given | flow.shapes(plastic, given)
+            for stage in reversed(stages):
+                rhs = torch.autograd.grad(total, stage.end, retain_graph=True)[0] * system.free
+                multiplier = self._multiplier(step, stage, rhs, given, solve)
+                gradient = self._gradients.of_step(stage.whole, stage.step, shaped, *stage.when)
+                gradient = gradient + flow.step_gradient(stage.whole, plastic, stage.length, given)
+                total = total - (gradient * multiplier).sum()
             names = list(found)
             inputs = [*state, *(given[name] for name in names), plastic]
             parts = torch.autograd.grad(total, inputs, allow_unused=True)
         for name, part in zip(names, parts[len(state) : -1], strict=True):
             if part is not None:
                 found[name] += part
-        own = [torch.zeros_like(end) if part is None else part for part in parts[: len(state)]]
+        nothing = torch.zeros_like(whole)
+        own = [nothing if part is None else part for part in parts[: len(state)]]
         own = [part.detach() for part in own]
         carried = [own[0] + adjoint[2], own[1] + adjoint[3], *own[2:]]
-        carried += [torch.zeros_like(end) for _ in range(4 - len(carried))]
+        carried += [nothing for _ in range(4 - len(carried))]
         return [*carried, torch.zeros_like(plastic) if parts[-1] is None else parts[-1].detach()]
 
     def _on_tape(
-        self, step: _Step, state: list[Tensor], end: Tensor, given: Quantities
-    ) -> tuple[TimeStep, Tensor, Tensor]:
-        """The step, where all vertices end, and their velocities then."""
+        self, step: _Step, state: list[Tensor], given: Quantities
+    ) -> tuple[list[_TapeStage], Tensor]:
+        """Its stages, and the (3, N) velocities at the end."""
         system, stepper = self._system, self._stepper
         before = replace(step.before, positions=state[0], velocities=state[1])
         before = replace(before, previous=(state[2], state[3]) if len(state) > 2 else None)
-        present = system.damping
+        present = system.damping, stepper.frames
         if given["damping"].requires_grad:
             system.damping = given["damping"]
+        if given["mass"].requires_grad:
+            stepper.frames = stepper.frames.with_masses(given["mass"])
         try:
-            prediction = stepper.prediction(before, step.seconds)
+            whole_step = stepper.step_of(before, step.seconds, len(step.ends))
         finally:
-            system.damping = present
-        inertial = torch.where(system.free, prediction.positions, state[0])
-        if system.moving_pins is not None:
-            pins = system.moving_pins
-            at = pins.path.with_samples(given["pins"]).at(step.frame, step.fraction)
-            inertial = inertial.index_copy(1, pins.vertices, at)
-        whole = torch.where(system.free, end, inertial)
-        velocities = stepper.velocities(before, whole, step.seconds)
-        prescribed = (whole - state[0]) / step.seconds
-        previous = None if before.previous is None else before.previous[0]
-        time_step = TimeStep(state[0], inertial, prediction.span, prediction.impulse_time, previous)
-        return time_step, whole, torch.where(system.free, velocities, prescribed)
+            system.damping, stepper.frames = present
+        contact, colliders = self._gradients.contact, None
+        if contact is not None:
+            colliders = contact.colliders_at(step.frame, step.fractions[0])
+        stages, start = [], state[0]
+        for stage, positions in zip(whole_step.stages, step.ends, strict=True):
+            coasting, when = whole_step.coasting(stage), step.when(stage)
+            inertial = coasting.positions
+            if system.moving_pins is not None:
+                pins = system.moving_pins
+                at = pins.path.with_samples(given["pins"]).at(*when)
+                inertial = inertial.index_copy(1, pins.vertices, at)
+            origin = None
+            if contact is not None:
+                origin = stage.collider_origin(colliders, contact.colliders_at(*when))
+            time_step = TimeStep(
+                start,
+                inertial,
+                stage.span,
+                stage.impulse_time,
+                coasting.past,
+                coasting.origin,
+                origin,
+            )
+            end = positions.detach().requires_grad_()
+            whole = torch.where(system.free, end, inertial)
+            velocities = whole_step.ended(coasting, whole)
+            stages.append(_TapeStage(time_step, end, whole, stage.end, when))
+            start = whole
+        return stages, velocities
 
     def _multiplier(
         self,
         step: _Step,
-        on_tape: TimeStep,
+        stage: _TapeStage,
         rhs: Tensor,
         given: Quantities,
         solve: TransposedSolve,
     ) -> Tensor:
         """(3, N) λ."""
-        objective, system = self._objective, self._system
-        system.go_to(step.frame, step.fraction)
+        objective, system, positions = self._objective, self._system, stage.end.detach()
+        system.go_to(*stage.when)
         system.plastic_flow.plastic = step.before.plastic
+        on_tape = stage.step
         plain = replace(
             on_tape,
             start=on_tape.start.detach(),
             predicted=on_tape.predicted.detach(),
             impulse_time=_plain(on_tape.impulse_time),
-            previous_start=_plain(on_tape.previous_start),
+            past=tuple(Past(w, _plain(at), seconds) for w, at, seconds in on_tape.past),
+            origin=_plain(on_tape.origin),
         )
-        objective.begin(
-            plain.start, plain.predicted, plain.seconds, plain.previous_start, plain.impulse_time
-        )
-        objective.update_lagged(step.positions)
+        objective.begin(plain)
+        objective.update_lagged(positions)
         contact = self._gradients.contact
         if contact is not None:
-            began = step.fraction - step.seconds / system.frame_times.of(step.frame)
-            when = step.frame, step.fraction, began
-            contact.begin(step.positions, plain, given, *when)
-        solve.prepare(step.positions, contact)
+            contact.begin(positions, plain, given, *stage.when)
+        solve.prepare(positions, contact)
         more = None
-        if self._gradients.rubs(step.positions, given):
-            more = FrictionChange(self._gradients, objective, step.positions, plain, given)
+        if self._gradients.rubs(positions, given):
+            more = FrictionChange(self._gradients, objective, positions, plain, given)
         return solve.solve(rhs, more, f"frame {step.frame + 1}")
 
 

@@ -14,6 +14,7 @@ from ..integrators import Integrator
 from ..integrators.bdf2 import BDF2
 from ..integrators.implicit_euler import ImplicitEuler
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
+from ..integrators.sdirk2 import SDIRK2
 from ..integrators.symplectic_euler import SymplecticEuler
 from ..materials import Linear
 from ..potentials.carried_damping import CarriedDamping
@@ -27,7 +28,7 @@ from ..scene.soft_body import SoftBody
 from ..system import System
 from .tape_forces import KNOWN_FORCES
 
-IMPLICIT = (ImplicitEuler, BDF2)
+IMPLICIT = (ImplicitEuler, BDF2, SDIRK2)
 EXPLICIT = (SymplecticEuler, Midpoint, RungeKutta4)
 
 

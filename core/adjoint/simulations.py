@@ -60,7 +60,8 @@ def simulate(
 
     Args:
         scene: whose bodies have tetrahedra, or are filled with them first.
-        integrator: ``ImplicitEuler`` by default; ``BDF2``, or an explicit one with fixed steps.
+        integrator: ``ImplicitEuler`` by default; ``BDF2``, ``SDIRK2``, or an explicit one with
+            fixed steps.
         frames: how many.
         frame_time, substeps, dtype, results: as for ``Simulator``.
 

@@ -191,6 +191,10 @@ class TapeContact:
         sizes = of_pairs([mesh.diagonal for mesh in system.meshes], len(scene.meshes))
         self._sizes = torch.as_tensor(sizes)
 
+    def colliders_at(self, frame: int, fraction: float) -> Points:
+        """(C, 3) vertices of the colliders a fraction of the way from a frame to the next."""
+        return self._surface.colliders_at(frame, fraction)
+
     def begin(
         self,
         positions: Tensor,
@@ -198,18 +202,15 @@ class TapeContact:
         given: Quantities,
         frame: int,
         fraction: float,
-        start_fraction: float,
     ) -> None:
         """Finds what is close at the (3, N) positions where a step ended.
 
         Args:
             step: with nothing on the tape.
             frame, fraction: when it ended.
-            start_fraction: of the same frame, when it began.
         """
         surface = self._surface
         self._colliders = surface.colliders_at(frame, fraction)
-        self._start_colliders = surface.colliders_at(frame, start_fraction)
         points = surface.points(positions.cpu().numpy(), self._colliders)
         self._detection.build_swept_candidates(points, points)
         found = NormalCollisions.of(
@@ -275,14 +276,19 @@ class TapeContact:
     def friction(self, positions: Tensor, step: TimeStep, given: Quantities) -> Tensor:
         """(3, N) of friction, whose normal forces are those of ``positions``."""
         corners = self._gathered(positions, self._colliders)
-        start = self._gathered(step.start, self._start_colliders)
+        origin = self._origin(step)
         difference, shares = self._pairs.at(corners)
-        way = self._tangential(corners - start, difference, shares)
+        way = self._tangential(corners - origin, difference, shares)
         thresholds = self._thresholds(step)
         lengths = slide_lengths(way.square().sum(1), thresholds)
         limit, drop = self._limits(corners, difference, shares, given)
         pull = slide_stiffness(lengths, thresholds, limit, drop)[0][:, None] * way
         return self._scattered(shares[:, :, None] * pull[:, None], positions)
+
+    def _origin(self, step: TimeStep) -> Tensor:
+        """(K, 4, 3) that the ways of the vertices of pairs are measured from."""
+        colliders = self._colliders if step.collider_origin is None else step.collider_origin
+        return self._gathered(step.coasting_origin, colliders)
 
     def _gathered(self, positions: Tensor, colliders: Points) -> Tensor:
         """(K, 4, 3) of the vertices of pairs, by (3, N) of tetrahedra."""
@@ -355,10 +361,9 @@ class TapeContact:
         """(K, 4) shares of vertices in the way of a pair, and the (K, 3, 3) second derivative of
         friction by it, positive semi-definite, with normal forces and planes that stay."""
         corners = self._corners
-        start = self._gathered(step.start, self._start_colliders)
         difference, shares = self._pairs.at(corners)
         way, thresholds = (
-            self._tangential(corners - start, difference, shares),
+            self._tangential(corners - self._origin(step), difference, shares),
             self._thresholds(step),
         )
         length = slide_lengths(way.square().sum(1), thresholds)

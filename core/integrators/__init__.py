@@ -10,12 +10,14 @@ from .fixed_step_integrator import FixedStepIntegrator
 from .implicit_euler import ImplicitEuler
 from .integrator import Integrator, TimeStepper
 from .runge_kutta import Midpoint, RungeKutta4
+from .sdirk2 import SDIRK2
 from .symplectic_euler import SymplecticEuler
 from .xpbd import XPBD
 
 __all__ = [
     "BDF2",
     "NAMES",
+    "SDIRK2",
     "XPBD",
     "Adaptive",
     "Automatic",

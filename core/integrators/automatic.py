@@ -16,13 +16,13 @@ from ..potentials.contact import accepted_moves
 from ..potentials.contact.clearance import Clearance, Trajectory
 from ..state import Hindrance, SolverStatistics, State
 from ..system import System
-from .bdf2 import BDF2
 from .contact_failures import CostlyFrameError, why_no_contact
 from .explicit_stepper import ExplicitStepper
 from .frame_budget import FrameBudget
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
+from .sdirk2 import SDIRK2
 from .stability import slowest_frequency
 from .symplectic_euler import SymplecticEuler
 
@@ -43,9 +43,9 @@ COST_RATIO, CONTACT_COST_RATIO = 2.0, 4.0
 # where they do, too, explicit ones take as long as they do. After that they may take so many times
 # as long as in the frame before, while this is more than at first.
 IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH = 2, 2
-# By so many radians of the slowest vibration a step of BDF2 may go: at the end of a swing it is
-# within 3 % of the amplitude. More steps than that a frame take too long.
-MAX_TURN_RAD, MAX_LIVELY_STEPS = 0.15, 6
+# By so many radians of the slowest vibration a step of SDIRK2 may go: it keeps 0.9999 of the
+# amplitude, and the period is 0.6 % too long. More steps than that a frame take too long.
+MAX_TURN_RAD, MAX_LIVELY_STEPS = 0.4, 6
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
 MIN_VOLUME_RATIO = 0.05
@@ -59,19 +59,16 @@ COSTLY_WAIT_FRAMES = 4
 @dataclass(frozen=True)
 class Automatic(Integrator):
     """Symplectic Euler where its many steps take no longer than ``COST_RATIO`` times what implicit
-    ones do, as they do for soft and coarse bodies. Implicit ones are as many steps of BDF2 as keep
-    the slowest vibration, so that it is the same at any frame rate; where that is too fast for
-    frames to show, or surfaces touch, one of implicit Euler.
+    ones do, as they do for soft and coarse bodies. Implicit ones are as many steps of SDIRK2 as
+    keep the slowest vibration, so that it is the same at any frame rate; where that is too fast for
+    frames to show, or surfaces touch, one, and short ones while something hits something.
 
     A frame is first taken without contact. One in which anything comes close, or a tet is pressed
     flat, is taken again from its start with contact after each step; one that explicit steps cannot
     take so, or not in ``CONTACT_COST_RATIO`` times of what an implicit frame should take, by
-    implicit Euler, and so are some that follow. Where that takes far longer than expected, explicit
+    SDIRK2, and so are some that follow. Where that takes far longer than expected, explicit
     steps take it after all. From the first frame on that these do not manage without contact, it
-    stays with implicit ones.
-
-    At one step a frame, implicit Euler takes most of the energy out of a bounce, and so no body
-    that is seen to wobble is left to it in free flight.
+    stays with implicit Euler, which takes out what they have added.
     """
 
     def stepper(self, system: System, substeps: int | None) -> TimeStepper:
@@ -80,14 +77,14 @@ class Automatic(Integrator):
         if obstacles.need_explicit_steps and not scene.couples_bodies:
             return SymplecticEuler().stepper(system, substeps)
         if obstacles.need_explicit_steps or is_stiff:
-            return ImplicitEuler().stepper(system, substeps)
+            return SDIRK2().stepper(system, substeps)
         contact_free = self._make_contact_free_stepper(system, substeps)
         if scene.contact is None and (substeps is not None or not _is_explicit(contact_free)):
             return contact_free
         return AutomaticStepper(contact_free, system, substeps)
 
     def _make_contact_free_stepper(self, system: System, substeps: int | None) -> TimeStepper:
-        """What is quick and lively, contact left to others."""
+        """The quickest lively method, contact left to others."""
         records_positions = system.scene.contact is not None
         explicit: ExplicitStepper | None = None
         with suppress(InstabilityError):
@@ -95,13 +92,11 @@ class Automatic(Integrator):
         if explicit is not None and (substeps is not None or _is_quicker(system, explicit)):
             return explicit
         if substeps is not None:
-            return ImplicitEuler().contact_free_stepper(system, substeps)
+            return SDIRK2().contact_free_stepper(system, substeps)
         steps = _lively_steps(system)
-        if steps is None:
-            return ImplicitEuler().contact_free_stepper(system, None)
-        if explicit is not None and _is_quicker(system, explicit, steps):
+        if steps is not None and explicit is not None and _is_quicker(system, explicit, steps):
             return explicit
-        return BDF2().contact_free_stepper(system, steps)
+        return SDIRK2().contact_free_stepper(system, None, steps or 1)
 
 
 class AutomaticStepper(TimeStepper):
@@ -123,13 +118,18 @@ class AutomaticStepper(TimeStepper):
 
     @cached_property
     def implicit(self) -> ImplicitStepper:
-        """What takes the frames that the other cannot."""
+        """The stepper of frames that the other cannot take."""
         # Made when it is needed, which many a scene never does.
+        return SDIRK2().stepper(self._system, self._asked)
+
+    @cached_property
+    def calm(self) -> ImplicitStepper:
+        """The stepper that goes on where explicit steps have diverged; it takes energy out."""
         return ImplicitEuler().stepper(self._system, self._asked)
 
     @cached_property
     def with_contact(self) -> ExplicitStepper | None:
-        """What takes explicit steps with contact, where that can be."""
+        """The stepper of explicit steps with contact, where that can be."""
         contact_free = self._contact_free
         if not isinstance(contact_free, ExplicitStepper) or self._clearance is None:
             return None
@@ -141,8 +141,8 @@ class AutomaticStepper(TimeStepper):
 
     @cached_property
     def first_budget_s(self) -> tuple[float, float]:
-        """What a frame of explicit steps with contact may take in its first turn, and how much more
-        for each pair that may come to touch, in seconds."""
+        """The seconds that a frame of explicit steps with contact may take in its first turn, and
+        that each pair adds which may come to touch."""
         expected_s = _expected_s(CONTACT_FRAME_S, self._system)
         return CONTACT_COST_RATIO * expected_s, CONTACT_COST_RATIO * CONTACT_PAIR_S
 
@@ -247,7 +247,7 @@ class AutomaticStepper(TimeStepper):
             return after
 
     def _effort(self, budget: FrameBudget) -> int:
-        """How often the first budget is to be raised, so that more than was spent may be."""
+        """The number of times that the first budget is raised to cover more than was spent."""
         first_s, pair_s = self.first_budget_s
         ratio = BUDGET_GROWTH * budget.spent_s / (first_s + pair_s * budget.most_pairs)
         return max(0, math.ceil(math.log(ratio, BUDGET_GROWTH)))
@@ -275,9 +275,10 @@ class AutomaticStepper(TimeStepper):
     def _advance_implicitly(
         self, state: State, hindrance: Hindrance, budget: int | None = None
     ) -> State:
-        self._current = self.implicit
+        stepper = self.calm if hindrance == Hindrance.UNSTABLE else self.implicit
+        self._current = stepper
         why = hindrance if _is_explicit(self._contact_free) else Hindrance.NONE
-        return replace(self.implicit.advance(state, budget), hindrance=why, clearance=0.0)
+        return replace(stepper.advance(state, budget), hindrance=why, clearance=0.0)
 
     def _give_up(self, state: State, error: InstabilityError) -> State:
         try:
@@ -336,7 +337,7 @@ def _is_quicker(system: System, explicit: ExplicitStepper, implicit_steps: int =
 
 
 def _lively_steps(system: System) -> int | None:
-    """So many steps of BDF2 a frame keep the slowest vibration; None where it is too fast for
+    """The steps of SDIRK2 a frame that keep the slowest vibration; None where it is too fast for
     frames to show."""
     turn = slowest_frequency(system) * system.frame_times.longest
     if turn > math.pi:

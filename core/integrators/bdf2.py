@@ -10,9 +10,10 @@ from torch import Tensor
 from ..scene.integrator_table import INTEGRATORS
 from ..state import State
 from ..system import System
-from .implicit_stepper import ImplicitStepper, Prediction
+from .implicit_stepper import ImplicitStepper
 from .integrator import Integrator
 from .stability import decay, impulse_time
+from .stages import Moment, Stage, Step
 
 
 @dataclass(frozen=True)
@@ -38,34 +39,25 @@ class BDF2(Integrator):
     def stepper(self, system: System, substeps: int | None) -> ImplicitStepper:
         return _BDF2Stepper(system, substeps, self.tolerance)
 
-    def contact_free_stepper(self, system: System, least_substeps: int) -> ImplicitStepper:
-        """One of a system whose contact it leaves to others, with so many steps a frame, or more
-        where one does not converge."""
-        stepper = _BDF2Stepper(system, None, self.tolerance, with_contact=False)
-        stepper.substeps = least_substeps
-        return stepper
-
 
 class _BDF2Stepper(ImplicitStepper):
     label = INTEGRATORS["bdf2"].label
 
-    def prediction(self, state: State, step: float) -> Prediction:
-        rate = self._system.damping
-        keep, impulse = decay(rate, step), impulse_time(rate, step)
+    def begin_step(self, state: State, seconds: float) -> Step:
+        if state.previous is None:
+            return self.calm_step(state, seconds)
+        rate, h = self._system.damping, seconds
+        keep, impulse = decay(rate, h), impulse_time(rate, h)
         velocities = state.velocities * keep
-        if state.previous is None:
-            return Prediction(state.positions + step * velocities, step, impulse)
         positions_before, velocities_before = state.previous
-        span = 2.0 / 3.0 * step
-        coasting = (4.0 * velocities - velocities_before * keep * keep) / 3.0
-        coasted = (4.0 * state.positions - positions_before) / 3.0 + span * coasting
-        return Prediction(coasted, span, impulse * (3.0 - keep) / 3.0)
-
-    def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:
-        if state.previous is None:
-            return (positions - state.positions) / step
-        base = (4.0 * state.positions - state.previous[0]) / 3.0
-        return (positions - base) * (1.5 / step)
+        moments = [
+            Moment(0.0, state.positions, velocities),
+            Moment(-h, positions_before, velocities_before * keep * keep),
+        ]
+        span, weights = 2.0 / 3.0 * h, (4.0 / 3.0, -1.0 / 3.0)
+        impulse = impulse * (3.0 - keep) / 3.0
+        stage = Stage(h, span, weights, weights, (2.0 * span, -span), impulse)
+        return Step(self._system, self.frames, h, (stage,), moments, velocities)
 
     def history(self, state: State) -> tuple[Tensor, Tensor] | None:
         return state.positions, state.velocities

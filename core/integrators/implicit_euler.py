@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import Tensor
-
 from ..scene.integrator_table import INTEGRATORS
 from ..state import State
 from ..system import System
-from .implicit_stepper import ImplicitStepper, Prediction
+from .implicit_stepper import ImplicitStepper
 from .integrator import Integrator
-from .stability import decay, impulse_time
+from .stages import Step
 
 
 @dataclass(frozen=True)
@@ -33,18 +31,9 @@ class ImplicitEuler(Integrator):
     def stepper(self, system: System, substeps: int | None) -> ImplicitStepper:
         return _EulerStepper(system, substeps, self.tolerance)
 
-    def contact_free_stepper(self, system: System, substeps: int | None) -> ImplicitStepper:
-        """``stepper`` of a system whose contact it leaves to others."""
-        return _EulerStepper(system, substeps, self.tolerance, with_contact=False)
-
 
 class _EulerStepper(ImplicitStepper):
     label = INTEGRATORS["implicit_euler"].label
 
-    def prediction(self, state: State, step: float) -> Prediction:
-        rate = self._system.damping
-        velocities = state.velocities * decay(rate, step)
-        return Prediction(state.positions + step * velocities, step, impulse_time(rate, step))
-
-    def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:
-        return (positions - state.positions) / step
+    def begin_step(self, state: State, seconds: float) -> Step:
+        return self.calm_step(state, seconds)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from ..minimizers.minimize_result import MinimizeResult
 from ..minimizers.momentum_balance import MomentumBalance
 from ..minimizers.newton import Newton
 from ..minimizers.prescribed_motion import PrescribedMotion
+from ..potentials import TimeStep
 from ..potentials.contact.approach_limit import Approach
 from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.contact.topology import Points
@@ -25,7 +27,19 @@ from ..scene.soft_body import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
 from .contact_failures import CostlyFrameError
+from .impacts import (
+    CONTACT_STEPS,
+    LEAST_STEP_RATIO,
+    MAX_IMPACT_STEPS,
+    ONSET_RATIO,
+    WINDOW_RATIO,
+    Impact,
+    Impacts,
+)
 from .integrator import TimeStepper
+from .rigid_frames import RigidFrames
+from .stability import decay, impulse_time
+from .stages import Coasting, Moment, Stage, Step
 from .unhindered_motion import UnhinderedMotion
 
 # A frame that does not converge is taken again with twice the steps, at most this often.
@@ -41,8 +55,9 @@ RETRY_ITERATIONS_FACTOR, MIN_ITERATIONS = 2, 10
 # against each other; and all of them may take so many times the Newton steps of one, and each as
 # many as are left for it, or as the least.
 MAX_PARTS, PART_ITERATIONS_FACTOR = 64, 4
-# A part that went too far is taken again, this share of it at least.
-MIN_RETAKEN_RATIO = 0.25
+# A part that went too far is taken again, this share of it at least. It went far enough at less
+# than the second: shares are known no better, and parts of nearly the same length gain nothing.
+MIN_RETAKEN_RATIO, FAR_ENOUGH_RATIO = 0.25, 0.9
 # Steps whose lengths differ by no more than this ratio are equal.
 LENGTH_ROUNDING = 1e-9
 # Where surfaces hit each other, a step need not be exacter than this share of the largest
@@ -50,22 +65,6 @@ LENGTH_ROUNDING = 1e-9
 DISPLACEMENT_TOLERANCE_RATIO = 5e-3
 # Of a body's diagonal: one that a landing would make so much flatter begins a search where it is.
 SQUASH_DIAGONAL_RATIO = 0.5
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """How vertices would go on without forces.
-
-    Args:
-        positions: (3, N) where the step would end, in metres.
-        span: the seconds from velocities to positions.
-        impulse_time: the seconds from forces over mass to velocities, a number or (N,): the span,
-            or less with damping.
-    """
-
-    positions: Tensor
-    span: float
-    impulse_time: Tensor | float
 
 
 class ImplicitStepper(TimeStepper):
@@ -77,6 +76,12 @@ class ImplicitStepper(TimeStepper):
         tolerance: in m/s; None as ``ImplicitEuler`` says.
         with_contact: whether contact counts, where the scene has one.
     """
+
+    #: Whether steps become short where bodies hit each other, so that they spring back, unless
+    #: their number is given.
+    resolves_impacts: ClassVar[bool] = False
+    #: Stages of a step, each with a search of its own.
+    stage_count: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -91,13 +96,20 @@ class ImplicitStepper(TimeStepper):
         self._system = system
         self._tolerance = tolerance or TOLERANCE_M_PER_S
         self._relaxes = tolerance is None
+        #: (3, N) where the stages of each step of the last frame ended, and of the last step.
+        self.stage_ends: list[list[Tensor]] = []
+        self._stage_ends: list[Tensor] = []
         # Newton steps that the present frame may take, and has taken.
         self._budget: int | None = None
         self._spent = 0
         self._objective = IncrementalPotential(system, with_contact)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
-        self._unhindered = UnhinderedMotion(system)
+        self.frames = RigidFrames(system)
+        self._unhindered = UnhinderedMotion(system, self.frames)
+        self._impacts: Impacts | None = None
+        if self.resolves_impacts and self.adapts:
+            self._impacts = Impacts(system, self.frames, contact)
         self._balance = MomentumBalance(self._objective)
         self._prescribed_motion = (
             None if contact is None else PrescribedMotion(self._objective, self._newton, contact)
@@ -123,7 +135,9 @@ class ImplicitStepper(TimeStepper):
             after = self._frame(start, retry, is_last, most)
             spent += after.solver_statistics.iterations
             # What was taken in parts has had shorter ones already.
-            if after.solver_statistics.converged or after.solver_statistics.steps > substeps:
+            in_parts = after.solver_statistics.steps > substeps
+            in_parts = in_parts and self._objective.contact is not None
+            if after.solver_statistics.converged or in_parts:
                 break
             self._check_budget()
             substeps *= 2
@@ -142,7 +156,9 @@ class ImplicitStepper(TimeStepper):
     @property
     def most_work(self) -> str:
         substeps = None if self.adapts else self.substeps
-        return most_iterations(self._objective.contact is not None, substeps)
+        with_contact = self._objective.contact is not None
+        has_parts = with_contact or self._impacts is not None
+        return most_iterations(with_contact, substeps, has_parts, self.stage_count)
 
     def _check_budget(self) -> None:
         if self._budget is not None and self._spent >= self._budget:
@@ -154,6 +170,7 @@ class ImplicitStepper(TimeStepper):
         step, limit = self._system.frame_times.of(state.frame) / state.substeps, most
         frame, substeps = state.frame, state.substeps
         self.sampled_positions, self.sample_fractions = [state.positions], [0.0]
+        self.stage_ends = []
         self._system.plastic_flow.plastic = state.plastic
         for substep in range(substeps):
             if retry > 0:
@@ -161,7 +178,7 @@ class ImplicitStepper(TimeStepper):
                 kept = MIN_ITERATIONS * (substeps - substep - 1)
                 limit = min(most, max(MIN_ITERATIONS, left - kept))
             fractions = substep / substeps, (substep + 1) / substeps
-            state = self._step_in_parts(state, step, frame, fractions, limit)
+            state = self._step_in_parts(state, step, frame, fractions, limit, retry > 0)
             in_parts = state.solver_statistics.steps > substep + 1
             if not (state.solver_statistics.converged or in_parts or is_last):
                 break
@@ -174,14 +191,19 @@ class ImplicitStepper(TimeStepper):
         frame: int,
         fractions: tuple[float, float],
         limit: int,
+        keeps_calm: bool,
     ) -> State:
         """The state after a step between two fractions of a frame, in as many parts as surfaces
-        that go against each other demand."""
+        that go against each other demand. All are calm where the frame did not converge before."""
         left, tries, (since, until) = 1.0, MAX_PARTS, fractions
+        # A calm step knows of no impacts.
+        taken = MAX_IMPACT_STEPS if keeps_calm else 0
         iterations_left = PART_ITERATIONS_FACTOR * limit
         while left > 0.0:
-            points, approach = self._unhindered_approach(state, left * step, frame, until)
-            share, is_enough = approach.step_size, False
+            ahead = self._ahead(state, left * step, frame, until, taken)
+            points, approach, state, impact, is_calm = ahead
+            is_calm = is_calm or keeps_calm
+            share, is_enough = min(approach.step_size, impact), False
             while not is_enough:
                 # Without Newton steps left, one part takes what is left.
                 least = _least_share(tries) if iterations_left > 0 else 1.0
@@ -189,42 +211,84 @@ class ImplicitStepper(TimeStepper):
                 part = share * left
                 end = until if share == 1.0 else since + (until - since) * (1.0 - left + part)
                 most = min(limit, max(MIN_ITERATIONS, iterations_left))
-                after = self._step(state, part * step, frame, end, most)
+                is_calm = is_calm or is_forced
+                after = self._step(state, part * step, frame, (since, end), most, is_calm)
                 statistics = after.solver_statistics
                 iterations_left -= statistics.iterations - state.solver_statistics.iterations
                 if is_forced:
                     after = self._marked_too_fast(after, approach)
                 if part < 1.0 and not statistics.converged:
-                    retaken = 0.5
+                    retaken, is_calm = 0.5, True
                 else:
                     approach = self._approach(points, after)
                     retaken = max(approach.step_size, MIN_RETAKEN_RATIO)
+                    retaken = 1.0 if retaken > FAR_ENOUGH_RATIO else retaken
                 is_enough = retaken == 1.0 or tries == 0 or _least_share(tries) >= share
                 if not is_enough:
                     share, state = retaken * share, _with_work_of(state, after)
                 elif approach.step_size < 1.0:
                     after = self._marked_too_fast(after, approach)
             state, left = after, left - part if share < 1.0 else 0.0
+            taken += 1
+            impact_left = max(0.0, state.impact_seconds - part * step)
+            state = replace(state, impact_seconds=impact_left)
             self.sampled_positions.append(state.positions)
+            self.stage_ends.append(self._stage_ends)
             self.sample_fractions.append(end)
         return state
 
-    def _unhindered_approach(
-        self, state: State, seconds: float, frame: int, fraction: float
-    ) -> tuple[Points, Approach]:
-        """(V, 3) where surfaces are, and how much of their motion until a fraction of a frame may
-        be one step, as they would go without contact."""
-        contact = self._objective.contact
-        if contact is None:
-            return np.empty((0, 3)), Approach(1.0)
+    def _ahead(
+        self, state: State, seconds: float, frame: int, fraction: float, taken: int
+    ) -> tuple[Points, Approach, State, float, bool]:
+        """What the next step has to regard of the time until a fraction of a frame, as bodies would
+        go without contact: (V, 3) where surfaces are, how much of their motion may be one step, and
+        what ``_impact_share`` says.
+
+        Args:
+            taken: steps of the frame so far.
+        """
+        contact, impacts = self._objective.contact, self._impacts
+        finds = impacts is not None and state.impact_seconds == 0.0 and taken < MAX_IMPACT_STEPS
+        if contact is None and not finds:
+            share = self._impact_share(state, seconds, None, taken)
+            return np.empty((0, 3)), Approach(1.0), *share
         displacement = self._unhindered.displacement(state, seconds, frame, fraction)
-        surface = contact.surface
-        colliders = _colliders_of(state, contact)
-        points = surface.points(state.positions.cpu().numpy(), colliders)
-        moves = surface.points(
-            displacement.cpu().numpy(), surface.colliders_at(frame, fraction) - colliders
-        )
-        return points, contact.approach_limit.approach(points, moves)
+        points, approach, collider_moves = np.empty((0, 3)), Approach(1.0), None
+        if contact is not None:
+            surface, colliders = contact.surface, _colliders_of(state, contact)
+            points = surface.points(state.positions.cpu().numpy(), colliders)
+            collider_moves = surface.colliders_at(frame, fraction) - colliders
+            moves = surface.points(displacement.cpu().numpy(), collider_moves)
+            approach = contact.approach_limit.approach(points, moves)
+        impact = None
+        if impacts is not None and finds:
+            pull = self._unhindered.acceleration(state.positions)
+            impact = impacts.first(state, seconds, displacement, pull, collider_moves)
+        return points, approach, *self._impact_share(state, seconds, impact, taken)
+
+    @staticmethod
+    def _impact_share(
+        state: State, seconds: float, impact: Impact | None, taken: int
+    ) -> tuple[State, float, bool]:
+        """The state that knows for how long short steps go on for the sake of impacts, how much of
+        so many seconds the next step may take, and whether it is a calm one, because surfaces meet
+        in it: what a stage before its end gives, the end cannot take back."""
+        if taken >= MAX_IMPACT_STEPS:
+            return state, 1.0, False
+        if state.impact_seconds == 0.0:
+            short = math.inf if impact is None else impact.contact_seconds / CONTACT_STEPS
+            if impact is None or not 0.0 < short < seconds:
+                return state, 1.0, False
+            if short < LEAST_STEP_RATIO * seconds:
+                return state, 1.0, True
+            # Surfaces meet in the middle of a step that is shorter still.
+            onset = ONSET_RATIO * short
+            if impact.seconds > 2.0 * onset:
+                return state, (impact.seconds - onset) / seconds, False
+            window = impact.seconds + WINDOW_RATIO * impact.contact_seconds
+            state = replace(state, impact_seconds=window, impact_step=short)
+            return state, min(1.0, (impact.seconds + onset) / seconds), True
+        return state, min(1.0, state.impact_step / seconds), False
 
     def _approach(self, before: Points, after: State) -> Approach:
         """How much of a part may be one step, by how surfaces went."""
@@ -253,55 +317,103 @@ class ImplicitStepper(TimeStepper):
         is_even = math.isclose(state.step_seconds, step, rel_tol=LENGTH_ROUNDING)
         return state if is_even else replace(state, previous=None)
 
-    def _step(self, state: State, step: float, frame: int, fraction: float, limit: int) -> State:
-        state = self.with_usable_history(state, step)
-        start = state.positions
-        self._system.go_to(frame, fraction)
-        prediction = self.prediction(state, step)
-        span, impulse = prediction.span, prediction.impulse_time
-        # Pinned vertices stay, or are where their motion is prescribed.
-        inertial = torch.where(self._system.free, prediction.positions, start)
-        if self._system.moving_pins is not None:
-            pins = self._system.moving_pins
-            inertial[:, pins.vertices] = pins.positions(frame, fraction)
-        objective = self._objective
-        previous = None if state.previous is None else state.previous[0]
-        contact = objective.contact
+    def _step(
+        self,
+        state: State,
+        seconds: float,
+        frame: int,
+        fractions: tuple[float, float],
+        limit: int,
+        is_calm: bool,
+    ) -> State:
+        """The state after a step of ``seconds`` between two fractions of a frame; each stage may
+        take so many Newton steps. A calm step is one of implicit Euler."""
+        state = self.with_usable_history(state, seconds)
+        step = self.calm_step(state, seconds) if is_calm else self.begin_step(state, seconds)
+        since, until = fractions
+        contact, colliders = self._objective.contact, None
         if contact is not None:
             contact.begin(state.colliders)
-        objective.begin(start, inertial, span, previous, impulse)
-        relaxation = self._relaxation(inertial - start, span)
+            colliders = contact.colliders
+        after = replace(state, previous=self.history(state), step_seconds=seconds)
+        self._stage_ends = []
+        for stage in step.stages:
+            # The last one ends where the step does, to the bit.
+            share = 1.0 if stage is step.stages[-1] else stage.end / seconds
+            coasting = step.coasting(stage)
+            when = frame, until if share == 1.0 else since + share * (until - since)
+            after = self._solve(after, coasting, when, colliders, limit)
+            after = replace(after, velocities=step.ended(coasting, after.positions))
+            self._stage_ends.append(after.positions)
+        self._system.plastic_flow.flow(after.positions, seconds)
+        return replace(
+            after,
+            plastic=self._system.plastic_flow.plastic,
+            solver_statistics=replace(
+                after.solver_statistics, steps=state.solver_statistics.steps + 1
+            ),
+        )
+
+    def _solve(
+        self,
+        state: State,
+        coasting: Coasting,
+        when: tuple[int, float],
+        colliders: Points | None,
+        limit: int,
+    ) -> State:
+        """The state where a stage ends, its velocities those before it.
+
+        Args:
+            state: where the search begins.
+            coasting: of the stage.
+            when: the frame, and the fraction of the way to the next, where it ends.
+            colliders: (C, 3) where the step began; None without contact.
+            limit: Newton steps that it may take.
+        """
+        system, objective, stage = self._system, self._objective, coasting.stage
+        start, span, impulse = state.positions, stage.span, stage.impulse_time
+        system.go_to(*when)
+        # Pinned vertices stay, or are where their motion is prescribed.
+        inertial, carried = coasting.positions, coasting.carried
+        if system.moving_pins is not None:
+            inertial, carried = inertial.clone(), carried.clone()
+            pins = system.moving_pins
+            at_end = pins.positions(*when)
+            for places in (inertial, carried):
+                places[:, pins.vertices] = at_end
+        contact, collider_ends = objective.contact, None
+        if contact is not None:
+            collider_ends = contact.surface.colliders_at(*when)
+        origin = stage.collider_origin(colliders, collider_ends)
+        objective.begin(
+            TimeStep(start, inertial, span, impulse, coasting.past, coasting.origin, origin)
+        )
+        relaxation = self._relaxation(carried - start, span)
         tolerance = relaxation * self._tolerance * span
-        falling = inertial + span * impulse * self._system.free_acceleration
-        guess = self._initial_guess(start, inertial, falling)
+        falling = span * impulse * system.free_acceleration
+        guess = self._initial_guess(start, inertial, carried, falling)
         blocked = state.solver_statistics.blocked
         if contact is not None and self._prescribed_motion is not None:
-            colliders = contact.surface.colliders_at(frame, fraction)
+            assert collider_ends is not None
             left = None if self._budget is None else self._budget - self._spent
             advanced = self._prescribed_motion.advance(
-                start, guess, colliders, tolerance, span, left
+                start, guess, collider_ends, tolerance, span, left
             )
             self._spent += advanced.iterations
             self._check_budget()
             guess, blocked = advanced.positions, (*blocked, *advanced.blocked)
         self._newton.begin()
-        result = self._newton.minimize(guess, tolerance, span, limit, relaxation=relaxation)
-        if contact is not None:
-            balanced = self._balance(result.positions)
-            result = replace(result, positions=balanced)
-        positions, self._spent = result.positions, self._spent + result.iterations
-        self._system.plastic_flow.flow(positions, step)
-        velocities = self.velocities(state, positions, step)
-        prescribed = (positions - start) / step
+        result = self._newton.minimize(
+            guess, tolerance, span, limit, relaxation=relaxation, is_exact=not self._relaxes
+        )
+        result = replace(result, positions=self._balance(result.positions))
+        self._spent += result.iterations
         return replace(
             state,
-            positions=positions,
-            velocities=torch.where(self._system.free, velocities, prescribed),
-            previous=self.history(state),
-            step_seconds=step,
+            positions=result.positions,
             solver_statistics=self._statistics(result, state.solver_statistics, span, blocked),
             colliders=None if contact is None else contact.colliders,
-            plastic=self._system.plastic_flow.plastic,
         )
 
     def _relaxation(self, displacement: Tensor, span: float) -> float:
@@ -321,7 +433,6 @@ class ImplicitStepper(TimeStepper):
     ) -> SolverStatistics:
         """Those of a frame so far, with a step that ended in ``result``."""
         statistics, contact = result.added_to(before, span), self._objective.contact
-        statistics = replace(statistics, steps=before.steps + 1)
         if contact is None:
             return statistics
         min_distance = contact.min_distance(result.positions)
@@ -334,23 +445,44 @@ class ImplicitStepper(TimeStepper):
         )
 
     @abstractmethod
-    def prediction(self, state: State, step: float) -> Prediction:
-        """How a step of ``step`` seconds would go without forces."""
+    def begin_step(self, state: State, seconds: float) -> Step:
+        """A step of so many seconds from a state on."""
 
-    @abstractmethod
-    def velocities(self, state: State, positions: Tensor, step: float) -> Tensor:
-        """(3, N) at the end of a step that led to ``positions``."""
+    def calm_step(self, state: State, seconds: float) -> Step:
+        """A step of implicit Euler from a state on: no impact within it gives it energy."""
+        rate, positions = self._system.damping, state.positions
+        velocities = state.velocities * decay(rate, seconds)
+        impulse = impulse_time(rate, seconds)
+        stage = Stage(seconds, seconds, (1.0,), (1.0,), (seconds,), impulse)
+        start = Moment(0.0, positions, velocities)
+        return Step(self._system, self.frames, seconds, (stage,), [start], velocities, True)
+
+    def step_of(self, state: State, seconds: float, stages: int) -> Step:
+        """The step from a state on that has so many stages."""
+        step = self.begin_step(state, seconds)
+        return step if len(step.stages) == stages else self.calm_step(state, seconds)
 
     def history(self, state: State) -> tuple[Tensor, Tensor] | None:
         """What the next step has to know of this one's start."""
         return None
 
-    def _initial_guess(self, start: Tensor, inertial: Tensor, falling: Tensor) -> Tensor:
-        """The best of three: coasting, falling, staying."""
+    def _initial_guess(
+        self, start: Tensor, inertial: Tensor, carried: Tensor, falling: Tensor
+    ) -> Tensor:
+        """The best of these: coasting, falling, staying, and where bodies turn falling as rigid
+        ones.
+
+        Args:
+            start, inertial, carried: (3, N) where it begins, and would end without forces and as
+                rigid bodies.
+            falling: (3, N) how far free fall takes it beside these.
+        """
         objective, system = self._objective, self._system
         staying = torch.where(system.free, start, inertial)
-        coasting, fallen = (objective.paths.initial_guess(start, to) for to in (inertial, falling))
-        guesses = [coasting, fallen, staying]
+        ends = [inertial, inertial + falling]
+        if bool((carried != inertial).any()):
+            ends.append(carried + falling)
+        guesses = [objective.paths.initial_guess(start, end) for end in ends] + [staying]
         # Whatever touches makes itself felt on the way to the guess.
         energies = [objective.energy_without_contact(guess) for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]
@@ -378,13 +510,22 @@ class ImplicitStepper(TimeStepper):
         ]
 
 
-def most_iterations(with_contact: bool, substeps: int | None) -> str:
-    """The most that a frame takes, with contact or without, such as ``420 iterations``."""
+def most_iterations(
+    with_contact: bool, substeps: int | None, has_parts: bool = True, stages: int = 2
+) -> str:
+    """The most that a frame takes, such as ``420 iterations``.
+
+    Args:
+        with_contact: whether surfaces may touch.
+        substeps: steps a frame; None where it may be taken again.
+        has_parts: whether steps may be taken in parts.
+        stages: of a step.
+    """
     limit = _iteration_limit(with_contact)
-    if with_contact:
+    if has_parts:
         limit = PART_ITERATIONS_FACTOR * limit + MAX_PARTS * MIN_ITERATIONS
     tries = 1 + RETRY_ITERATIONS_FACTOR * MAX_RETRIES if substeps is None else substeps
-    return f"{tries * limit} iterations"
+    return f"{tries * stages * limit} iterations"
 
 
 def _least_share(tries: int) -> float:

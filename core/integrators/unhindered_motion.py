@@ -7,9 +7,9 @@ import torch
 from scipy.spatial import KDTree
 from torch import Tensor
 
-from ..geometry.rigid_motion import rigid_velocity
 from ..state import State
 from ..system import System
+from .rigid_frames import RigidFrames
 
 
 class UnhinderedMotion:
@@ -20,12 +20,12 @@ class UnhinderedMotion:
 
     Args:
         system: whose bodies move.
+        frames: of its bodies.
     """
 
-    def __init__(self, system: System) -> None:
-        self._system = system
+    def __init__(self, system: System, frames: RigidFrames) -> None:
+        self._system, self._frames = system, frames
         self._slices = system.body_slices()
-        self._are_free = [bool(system.free[where].all()) for where in self._slices]
         #: (F,) vertices that follow moving pins, and (F,) the places of these among all pins.
         self._followers, self._leaders = self._nearest_pins()
 
@@ -34,20 +34,11 @@ class UnhinderedMotion:
         next; the system is taken there."""
         system = self._system
         system.go_to(frame, fraction)
-        velocities, acceleration = state.velocities.clone(), system.free_acceleration
-        forces = torch.zeros_like(state.positions)
-        for part in system.forces:
-            if not (part.is_dissipative or part.is_stiff):
-                part.add_gradient(state.positions, forces)
-        for where, is_free in zip(self._slices, self._are_free, strict=True):
-            mass = system.mass[where]
-            # As a whole: what pulls single vertices deforms them, more than it moves the body.
-            pull = forces[:, where].sum(dim=1) / mass.sum()
-            acceleration[:, where] -= pull[:, None] * system.free[where]
-            if is_free:
-                at = state.positions[:, where]
-                velocities[:, where] = rigid_velocity(mass, at, velocities[:, where]).at(at)
-        moved = seconds * velocities + 0.5 * seconds * seconds * acceleration
+        at, acceleration = state.positions, self.acceleration(state.positions)
+        motion = self._frames.begin(at, state.velocities, seconds)
+        rigid = motion.carried(at, 0.0, seconds) - at
+        moved = torch.where(self._frames.are_free, rigid, seconds * state.velocities)
+        moved = moved + 0.5 * seconds * seconds * acceleration
         moved = torch.where(system.free, moved, 0.0)
         if (pins := system.moving_pins) is not None:
             prescribed = pins.positions(frame, fraction) - state.positions[:, pins.vertices]
@@ -55,6 +46,20 @@ class UnhinderedMotion:
             moved[:, self._followers] += change[:, self._leaders]
             moved[:, pins.vertices] = prescribed
         return moved
+
+    def acceleration(self, positions: Tensor) -> Tensor:
+        """(3, N) of free fall and of forces on whole bodies, now, in m/s²."""
+        system = self._system
+        acceleration, forces = system.free_acceleration, torch.zeros_like(positions)
+        for part in system.forces:
+            if not (part.is_dissipative or part.is_stiff):
+                part.add_gradient(positions, forces)
+        for where in self._slices:
+            mass = system.mass[where]
+            # As a whole: what pulls single vertices deforms them, more than it moves the body.
+            pull = forces[:, where].sum(dim=1) / mass.sum()
+            acceleration[:, where] -= pull[:, None] * system.free[where]
+        return acceleration
 
     def _nearest_pins(self) -> tuple[Tensor, Tensor]:
         system, device = self._system, self._system.device

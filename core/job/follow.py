@@ -20,7 +20,7 @@ from ..adjoint.follow_keys import NEAR_DIAGONALS, SOLVED_M_PER_S
 from ..adjoint.observer import Observer
 from ..errors import SceneError
 from ..geometry.posed_tets import posed_vertices
-from ..integrators import BDF2, ImplicitEuler, Integrator
+from ..integrators import BDF2, SDIRK2, ImplicitEuler, Integrator
 from ..preparation.pins import pinned_tet_vertices
 from ..preparation.transfers import with_tet_control
 from ..scene.channel import Channel
@@ -76,7 +76,7 @@ def _followed(
     scene: Scene, keys: Sequence[Key], *, integrator: Integrator, **options: Any
 ) -> Following:
     """With implicit steps solved as well as their differences need it."""
-    if isinstance(integrator, (ImplicitEuler, BDF2)):
+    if isinstance(integrator, (ImplicitEuler, BDF2, SDIRK2)):
         integrator = replace(integrator, tolerance=SOLVED_M_PER_S)
     return follow_keys(scene, keys, integrator=integrator, **options)
 

@@ -158,35 +158,12 @@ class IncrementalPotential:
         """Of what of each body is not pinned, in kg; of none that is nothing."""
         return [float(self.system.free_mass[body].sum()) for body in self.system.body_slices()]
 
-    def begin(
-        self,
-        start: Tensor,
-        predicted: Tensor,
-        step: float,
-        previous_start: Tensor | None = None,
-        impulse_time: Tensor | float | None = None,
-    ) -> None:
-        """Begins a step of ``step`` seconds.
-
-        Args:
-            start: (3, N) where it starts.
-            predicted: (3, N) x̃, where it would end without forces.
-            previous_start: (3, N) where the step before started, for the second-order difference.
-            impulse_time: the seconds that forces change velocities over, a number or (N,);
-                None is ``step``.
-        """
+    def begin(self, step: TimeStep) -> None:
+        """Begins a step, or a stage of one."""
         # What is little for a heavy body may be much for a light one.
         self.reference_mass = len(self._free_masses) * min(self._free_masses)
         self.rigid_drift = self._drift_of_steps
-        self._begin(
-            TimeStep(
-                start,
-                predicted,
-                step,
-                step if impulse_time is None else impulse_time,
-                previous_start,
-            )
-        )
+        self._begin(step)
 
     @property
     def has_friction(self) -> bool:

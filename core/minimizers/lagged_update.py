@@ -18,7 +18,8 @@ MAX_LAG_CHANGE_RATIO = 0.1
 # surfaces come as close as steps let them, and until one is within the lesser number.
 CONTACT_LAG_START_FACTOR, CONTACT_LAG_END_FACTOR = 50.0, 3.0
 # Where a change is more than this share of the one before, friction and normal forces turn each
-# other over, and the updates that follow are relaxed by the factor, down to the least fraction.
+# other over, and the next update is relaxed by the factor. Between surfaces, where nobody asked
+# for a tolerance, all that follow are, down to the least fraction.
 LAG_CYCLING_RATIO, LAG_RELAXATION_FACTOR, MIN_LAG_FRACTION = 0.7, 0.5, 0.125
 
 
@@ -30,14 +31,22 @@ class LaggedUpdate:
         tolerance: of the search, in metres.
         relaxation: the factor on tolerances of friction.
         is_due: whether there are any updates.
+        is_exact: whether the tolerance has been asked for, so that normal forces are to be those
+            of the end.
     """
 
     def __init__(
-        self, objective: IncrementalPotential, tolerance: float, relaxation: float, is_due: bool
+        self,
+        objective: IncrementalPotential,
+        tolerance: float,
+        relaxation: float,
+        is_due: bool,
+        is_exact: bool = True,
     ) -> None:
         self._objective, self._tolerance = objective, tolerance
         self._max_change = min(relaxation * LAG_CHANGE_RATIO, MAX_LAG_CHANGE_RATIO)
         self._last_change, self._fraction = math.inf, 1.0
+        self._stays_relaxed = objective.contact is not None and not is_exact
         #: Whether there is another update after the next step.
         self.is_due = is_due
 
@@ -50,9 +59,14 @@ class LaggedUpdate:
         settled = step_norm <= CONTACT_LAG_START_FACTOR * self._tolerance
         change = self._objective.update_lagged(positions, self._fraction, settled)
         # Of a change to something that stays, a relaxed update leaves 1 - fraction.
-        expected = max(LAG_CYCLING_RATIO, 1.0 - 0.5 * self._fraction)
-        if change > expected * self._last_change:
+        expected = LAG_CYCLING_RATIO
+        if self._stays_relaxed:
+            expected = max(expected, 1.0 - 0.5 * self._fraction)
+        is_cycling = change > expected * self._last_change
+        if is_cycling and self._stays_relaxed:
             self._fraction = max(MIN_LAG_FRACTION, LAG_RELAXATION_FACTOR * self._fraction)
+        elif not self._stays_relaxed:
+            self._fraction = LAG_RELAXATION_FACTOR if is_cycling else 1.0
         self._last_change = change
         has_contact = self._objective.contact is not None
         factor = CONTACT_LAG_END_FACTOR if has_contact else LAG_TOLERANCE_FACTOR

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bodies that touch nothing but each other keep their momentum to rounding."""
+"""Bodies that touch nothing but each other keep their momentum, linear and angular."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..geometry.components import components
+from ..potentials import Pressure, TargetVolume
 from ..system import System
 from .incremental_potential import IncrementalPotential
 
 
 class MomentumBalance:
-    """Takes from groups of bodies the net force that a search has left over.
+    """Takes from groups of bodies the net force and the net moment that a search has left over.
 
-    A search ends within a tolerance, and what it leaves over pushes bodies as nothing does. Where
-    only inertia resists that a group moves as a whole, the step that is missing is known in closed
-    form: Δ = −Σ ∂E/∂x / Σ ∂²E/∂x² of inertia.
+    A search ends within a tolerance, and what it leaves over pushes and turns bodies as nothing
+    does. Where only inertia resists that a group moves as a whole, the step that is missing is
+    known in closed form: Δ = −Σ ∂E/∂x / Σ w, w = ∂²E/∂x² of inertia, and the rotation vector
+    −(Σ w (r² − r rᵀ))⁻¹ Σ r × ∂E/∂x, r from the centre.
 
     Args:
         objective: of the search.
@@ -28,14 +30,15 @@ class MomentumBalance:
         self._objective, system = objective, objective.system
         self._slices = system.body_slices()
         self._is_free = np.array([bool(system.free[where].all()) for where in self._slices])
-        # What else holds bodies together or in place is not looked at.
-        couples = system.scene.attachments or system.scene.stitches
+        # What else resists that whole bodies move is not looked at. Gas does not.
+        resists = [one for one in system.forces if not isinstance(one, Pressure | TargetVolume)]
+        couples = system.scene.attachments or system.scene.stitches or resists
         self._is_possible = not couples and bool(self._is_free.any())
 
     def __call__(self, positions: Tensor) -> Tensor:
         """(3, N) positions in metres, with the groups moved whose way is free."""
         objective, contact = self._objective, self._objective.contact
-        if contact is None or not self._is_possible:
+        if not self._is_possible:
             return positions
         groups = self._free_groups(positions)
         if not groups:
@@ -44,24 +47,26 @@ class MomentumBalance:
         weights = objective.inertia.weight * torch.ones_like(objective.system.mass)
         moved = positions.clone()
         for group in groups:
-            parts = [self._slices[body] for body in group]
-            force = sum((gradient[:, where].sum(dim=1) for where in parts), positions.new_zeros(3))
-            weight = sum((weights[where].sum() for where in parts), positions.new_zeros(()))
-            for where in parts:
-                moved[:, where] -= (force / weight)[:, None]
+            parts = [torch.arange(self._slices[k].start, self._slices[k].stop) for k in group]
+            which = torch.cat(parts).to(positions.device)
+            moved[:, which] = _balanced(positions[:, which], gradient[:, which], weights[which])
         height = objective.system.minimum_ground_distance(moved)
         is_above_ground = height is None or height > 0.0
-        if not is_above_ground or contact.collision_free_step_size(positions, moved) < 1.0:
+        if not is_above_ground:
             return positions
-        contact.report_move(positions, moved)
+        if contact is not None:
+            if contact.collision_free_step_size(positions, moved) < 1.0:
+                return positions
+            contact.report_move(positions, moved)
         return moved
 
     def _free_groups(self, positions: Tensor) -> list[NDArray[np.intp]]:
         """Bodies that touch each other, directly or not, and nothing else."""
-        objective, system = self._objective, self._objective.system
-        assert objective.contact is not None
+        system, contact = self._objective.system, self._objective.contact
         count = len(self._slices)
-        pairs = objective.contact.objects_that_push(positions)
+        pairs = np.empty((0, 2), dtype=np.intp)
+        if contact is not None:
+            pairs = contact.objects_that_push(positions)
         is_held = ~self._is_free | _is_on_ground(system, self._slices, positions)
         outside = (pairs >= count).any(axis=1)
         is_held[pairs[outside].min(axis=1)] = True
@@ -79,3 +84,21 @@ def _is_on_ground(system: System, slices: list[slice], positions: Tensor) -> NDA
     forces = torch.zeros_like(positions)
     barrier.add_gradient(positions, forces)
     return np.array([bool(forces[:, where].any()) for where in slices])
+
+
+def _balanced(positions: Tensor, gradient: Tensor, weights: Tensor) -> Tensor:
+    """(3, n) positions of a group, moved as a whole to where its net force and moment vanish.
+
+    Args:
+        gradient: (3, n) of the energy, in newtons.
+        weights: (n,) of inertia, in N/m.
+    """
+    whole = weights.sum()
+    centre = ((weights * positions).sum(1) / whole)[:, None]
+    arms = positions - centre
+    moment = torch.linalg.cross(arms, gradient, dim=0).sum(1)
+    inertia = (weights * arms.square()).sum() * torch.eye(3).to(arms) - (weights * arms) @ arms.T
+    turn = -torch.linalg.solve(inertia, moment)
+    skew = torch.linalg.cross(torch.eye(3).to(arms), turn.expand(3, 3), dim=1)
+    rotation = torch.linalg.matrix_exp(skew)
+    return centre - (gradient.sum(1) / whole)[:, None] + rotation @ arms

@@ -45,6 +45,7 @@ class Newton:
         updates_lagged: bool = True,
         relaxation: float = 1.0,
         is_enough: Callable[[NewtonSearch], bool] | None = None,
+        is_exact: bool = True,
     ) -> MinimizeResult:
         """A search goes on with the solver and the kind of Hessian that the one before ended with.
 
@@ -56,8 +57,9 @@ class Newton:
             updates_lagged: whether lagged quantities are updated on the way.
             relaxation: the factor on tolerances of friction.
             is_enough: whether it may end, once its steps are undamped and nothing opens.
+            is_exact: whether somebody has asked for the tolerance.
         """
-        lagged = LaggedUpdate(self._objective, tolerance, relaxation, updates_lagged)
+        lagged = LaggedUpdate(self._objective, tolerance, relaxation, updates_lagged, is_exact)
         drift = relaxation * STICK_DRIFT_RATIO
         search = NewtonSearch(
             self._objective,

@@ -127,7 +127,7 @@ class CarriedDamping(PrescribedPotential):
         self._system, self._paths = system, paths
         corners = np.concatenate([path.corners for path in paths])
         shares = np.concatenate([path.shares for path in paths])
-        pieces = _pieces(system)
+        pieces = pieces_of(system)
         point_pieces = pieces[corners[:, 0]]
         order = np.argsort(point_pieces, kind="stable")
         carrying, counts = np.unique(point_pieces, return_counts=True)
@@ -329,13 +329,17 @@ class CarriedDamping(PrescribedPotential):
         self, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
         """(3, N) through an implicit step that ends at a time, in newtons."""
-        now = self._displacement(step, quantities, (frame, fraction), step.length, 0.0)
-        if step.previous_start is not None:
-            before = self._displacement(
-                step, quantities, (frame, fraction), step.length, 2.0 * step.length
-            )
-            now = tuple(own + other / 3.0 for own, other in zip(now, before, strict=True))
-        rigid, remainder = (part / step.seconds for part in now)
+        # From each place of the past to the next later one, and at last to the end.
+        past = sorted(step.history, key=lambda place: -place.seconds)
+        ends = [*(place.seconds for place in past[1:]), 0.0]
+        whole, share = None, 0.0
+        for (weight, _, since), until in zip(past, ends, strict=True):
+            share += weight
+            way = self._displacement(step, quantities, (frame, fraction), since, until)
+            way = tuple(share * part for part in way)
+            whole = way if whole is None else tuple(map(torch.add, whole, way))
+        assert whole is not None
+        rigid, remainder = (part / step.seconds for part in whole)
         force = self._remainder(remainder, quantities)
         return force.index_add(1, self._vertices, quantities.momentum_rates[self._vertices] * rigid)
 
@@ -452,7 +456,7 @@ def _vertex_places(vertices: IntArray) -> tuple[IntArray, FloatArray]:
     return np.tile(vertices[:, None], 4), np.tile([1.0, 0.0, 0.0, 0.0], (len(vertices), 1))
 
 
-def _pieces(system: Nodes) -> IntArray:
+def pieces_of(system: Nodes) -> IntArray:
     """(N,) the number of the piece of material that each vertex belongs to."""
     placed = zip(system.meshes, system.vertex_offsets, strict=False)
     tets = [mesh.tets + first for mesh, first in placed]

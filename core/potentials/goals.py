@@ -178,12 +178,11 @@ class GoalDamping(PrescribedPotential):
         self._seconds = math.inf if step.is_static else step.seconds
         if step.is_static:
             return
-        is_first_order = step.previous_start is None
-        length = step.seconds if is_first_order else 1.5 * step.seconds
-        end, start = self._target(0.0), self._target(length)
-        came_from = start if is_first_order else (4.0 * start - self._target(2.0 * length)) / 3.0
+        displacement = self._target(0.0)
+        for weight, _, seconds in step.history:
+            displacement = displacement - weight * self._target(seconds)
         #: What W x is where there is no relative motion.
-        self._before = self.goals.points.gather(step.coasting_origin) + (end - came_from)
+        self._before = self.goals.points.gather(step.coasting_origin) + displacement
 
     def energy(self, positions: Tensor) -> Tensor:
         if self._seconds == math.inf:

@@ -261,8 +261,8 @@ STICK_SPEED_DIAGONALS_PER_S = 1e-4
 
 
 class GroundFriction(Potential):
-    """Σ μ N ε f₀(|u|/ε), u the horizontal displacement of a point since the start of the
-    step.
+    """Σ μ N ε f₀(|u|/ε), u the horizontal velocity of a point at the end of the step times the
+    seconds from velocities to positions.
 
     The law is that of ``core/scene/friction.py``: a point that moves less than ε sticks by a force
     that grows with it, one that moves more slides against μ N, or less where its kinetic
@@ -301,16 +301,21 @@ class GroundFriction(Potential):
         self._last_stiffness: tuple[tuple[Tensor, ...], tuple[Tensor, Tensor]] | None = None
 
     def begin_time_step(self, step: TimeStep) -> None:
-        self.begin_step(step.start, STICK_SPEED_DIAGONALS_PER_S * step.stick_time * self._sizes)
+        slip = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * self._sizes
+        self.begin_step(step.coasting_origin, slip, normal_at=step.start)
 
-    def begin_step(self, positions: Tensor, stick_threshold: Tensor) -> None:
-        """Measures displacements and takes normal forces from (3, N) ``positions``.
+    def begin_step(
+        self, positions: Tensor, stick_threshold: Tensor, normal_at: Tensor | None = None
+    ) -> None:
+        """Measures displacements from (3, N) ``positions``.
 
-        Below (S,) ``stick_threshold`` metres a point sticks.
+        Args:
+            stick_threshold: (S,) metres below which a point sticks.
+            normal_at: (3, N) where normal forces are taken at first; None is ``positions``.
         """
         self._start, self.stick_threshold = self.points.gather(positions[:2]), stick_threshold
         self._displacement.forget()
-        self.update_lagged(positions)
+        self.update_lagged(positions if normal_at is None else normal_at)
 
     def update_lagged(
         self, positions: Tensor, fraction: float = 1.0, settled: bool = True
@@ -322,12 +327,12 @@ class GroundFriction(Potential):
 
     @property
     def start_points(self) -> Tensor:
-        """(2, S) where the points were at the start of the step, in metres."""
+        """(2, S) where the points have no displacement, in metres."""
         assert self._start is not None
         return self._start
 
     def displacement(self, positions: Tensor) -> Tensor:
-        """(2, S) horizontal displacement since the start of the step, in metres."""
+        """(2, S) horizontal velocity times the seconds from velocities to positions, in metres."""
         return self._displacement.on_host(positions)
 
     def _find_displacement(self, positions: Tensor) -> Tensor:

@@ -5,26 +5,48 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 
 
+class Past(NamedTuple):
+    """A place that a time step looks back to.
+
+    Args:
+        weight: of its positions in the velocity (x − Σ w xₖ)/τ at the end of the step. The weights
+            of a step add up to one.
+        positions: (3, N) in metres.
+        seconds: before the end of the step.
+    """
+
+    weight: float
+    positions: Tensor
+    seconds: float
+
+
 @dataclass(frozen=True)
 class TimeStep:
-    """An implicit time step that begins.
+    """An implicit time step that begins, or a stage of one.
 
     Args:
         start: (3, N) where vertices are, in metres.
         predicted: (3, N) x̃, where they would end without forces.
-        seconds: of the step, from velocities to positions.
+        seconds: τ, from velocities to positions.
         impulse_time: the seconds that forces over mass change velocities over, a number or (N,).
-        previous_start: (3, N) where the step before started, for second-order differences in time.
+        past: what the velocity at the end is a difference to; the time step begins at the first
+            place. Empty where that is ``start``, ``seconds`` before the end.
+        origin: (3, N) x̂ such that what ends the step at x goes (x − x̂)/τ, in metres; None where
+            that is Σ w xₖ over the past. Bodies that turn go otherwise.
+        collider_origin: (C, 3) the same of colliders; None where they stay.
         is_static: whether the step seeks an equilibrium: nothing has a velocity.
         stick_seconds: h of the stick threshold ε_v h of friction; None is ``seconds``.
     """
@@ -33,28 +55,42 @@ class TimeStep:
     predicted: Tensor
     seconds: float
     impulse_time: Tensor | float
-    previous_start: Tensor | None = None
+    past: tuple[Past, ...] = ()
+    origin: Tensor | None = None
+    collider_origin: NDArray[np.float64] | None = None
     is_static: bool = False
     stick_seconds: float | None = None
 
     @property
+    def history(self) -> tuple[Past, ...]:
+        """``past``, also where it is the start alone."""
+        return self.past or (Past(1.0, self.start, self.seconds),)
+
+    @property
     def coasting_origin(self) -> Tensor:
         """(3, N) x̂ such that what ends the step at x goes (x − x̂) / seconds, in metres."""
-        if self.previous_start is None:
-            return self.start
-        return (4.0 * self.start - self.previous_start) / 3.0
+        return weighted_past(self.history) if self.origin is None else self.origin
 
     @property
     def length(self) -> float:
-        """h in seconds, from where it starts to where it ends; an equilibrium takes for ever."""
-        if self.is_static:
-            return math.inf
-        return self.seconds if self.previous_start is None else 1.5 * self.seconds
+        """The seconds from where the time step began to where this one ends; an equilibrium takes
+        for ever."""
+        return math.inf if self.is_static else self.history[0].seconds
 
     @property
     def stick_time(self) -> float:
         """In seconds: h of the stick threshold ε_v h."""
         return self.seconds if self.stick_seconds is None else self.stick_seconds
+
+
+def weighted_past(past: Sequence[Past]) -> Tensor:
+    """Return Σ w xₖ, (3, N) in metres."""
+    if len(past) == 1 and past[0].weight == 1.0:
+        return past[0].positions
+    whole = torch.zeros_like(past[0].positions)
+    for weight, positions, _ in past:
+        whole = whole + weight * positions
+    return whole
 
 
 class Potential(ABC):

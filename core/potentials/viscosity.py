@@ -69,10 +69,7 @@ class Viscosity(PrescribedPotential):
         if step.is_static:
             self._span = math.inf
             return
-        past = [(1.0, step.start)]
-        if step.previous_start is not None:
-            past = [(4.0 / 3.0, step.start), (-1.0 / 3.0, step.previous_start)]
-        self.begin_step(step.seconds, past)
+        self.begin_step(step.seconds, [past[:2] for past in step.history])
 
     def begin_step(self, span: float, past: list[tuple[float, Tensor]]) -> None:
         """Begins an implicit step.

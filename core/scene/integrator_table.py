@@ -99,4 +99,12 @@ INTEGRATORS = {
         supports_viscosity=False,
         supports_plasticity=False,
     ),
+    # Saved files know integrators by their number, so what is new stands last.
+    "sdirk2": IntegratorRow(
+        "SDIRK2",
+        "Stable like Implicit Euler, and lively: keeps spin, swing and wobble",
+        "sdirk2.SDIRK2",
+        is_implicit=True,
+        supports_contact=True,
+    ),
 }

@@ -12,6 +12,7 @@ import torch
 from supple.core import Channel, Contact, Ground, InstabilityError, Scene, Simulator, SoftBody
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Adaptive,
     Automatic,
@@ -34,6 +35,7 @@ SOFT = StableNeoHookean(1e3, 0.3)
 METHODS = {
     "implicit Euler": (ImplicitEuler(tolerance=1e-9), 1),
     "BDF2": (BDF2(tolerance=1e-9), 2),
+    "SDIRK2": (SDIRK2(tolerance=1e-9), 2),
     "symplectic Euler": (SymplecticEuler(), 1),
     "midpoint": (Midpoint(), 2),
     "XPBD": (XPBD(), 1),

@@ -13,6 +13,7 @@ import torch
 from supple.core import Channel, Scene, SceneError, Simulator, SoftBody
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Adaptive,
     Automatic,
@@ -42,6 +43,7 @@ INTEGRATORS = [
     Adaptive(RungeKutta4(), 1e-6),
     ImplicitEuler(1e-9),
     BDF2(1e-9),
+    SDIRK2(1e-9),
     Automatic(),
 ]
 
@@ -163,7 +165,13 @@ def test_a_constant_factor_is_one_on_young_s_modulus(make_block, integrator, mat
 
 @pytest.mark.parametrize(
     ("integrator", "substeps"),
-    [(SymplecticEuler(), 400), (ImplicitEuler(1e-8), 100), (BDF2(1e-8), 40), (Midpoint(), 40)],
+    [
+        (SymplecticEuler(), 400),
+        (ImplicitEuler(1e-8), 100),
+        (BDF2(1e-8), 40),
+        (SDIRK2(1e-8), 40),
+        (Midpoint(), 40),
+    ],
     ids=lambda p: type(p).__name__,
 )
 def test_all_integrators_lead_to_the_same_motion(make_block, integrator, substeps) -> None:

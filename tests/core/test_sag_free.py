@@ -24,6 +24,7 @@ from supple.core import (
 from supple.core.geometry.tet_mesh import signed_volumes
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Automatic,
     ImplicitEuler,
@@ -88,7 +89,9 @@ def seen(sim: Simulator, frame) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "integrator", [SymplecticEuler(), ImplicitEuler(), BDF2()], ids=lambda one: type(one).__name__
+    "integrator",
+    [SymplecticEuler(), ImplicitEuler(), BDF2(), SDIRK2()],
+    ids=lambda one: type(one).__name__,
 )
 def test_it_stays_in_a_pose_that_is_not_its_shape_at_rest(integrator) -> None:
     pose = bent(2.0)
@@ -127,7 +130,8 @@ TET = TetMesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
 
 
 @pytest.mark.parametrize(
-    ("integrator", "substeps"), [(SymplecticEuler(), 200), (RungeKutta4(), 6), (BDF2(), 30)]
+    ("integrator", "substeps"),
+    [(SymplecticEuler(), 200), (RungeKutta4(), 6), (BDF2(), 30), (SDIRK2(), 30)],
 )
 def test_it_overshoots_as_an_oscillator_where_its_animation_stops(integrator, substeps) -> None:
     """Before that it goes along, from the start: x″ + 2ζω x′ + ω² x = 0 from x = 0, x′ = V on."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from supple.core import Contact, Ground, Scene, Simulator, SoftBody, Sphere, SurfaceMesh
-from supple.core.integrators import BDF2, XPBD, ImplicitEuler, Integrator, SymplecticEuler
+from supple.core.integrators import BDF2, SDIRK2, XPBD, ImplicitEuler, Integrator, SymplecticEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.scene.start_shape import tet_mesh_of
 
@@ -29,7 +29,9 @@ def _lowest(simulator: Simulator, frames: int) -> list[float]:
     ]
 
 
-@pytest.mark.parametrize("integrator", [SymplecticEuler(), XPBD(), ImplicitEuler(), BDF2()])
+@pytest.mark.parametrize(
+    "integrator", [SymplecticEuler(), XPBD(), ImplicitEuler(), BDF2(), SDIRK2()]
+)
 def test_a_ball_is_never_seen_in_the_ground_and_comes_to_it(integrator: Integrator) -> None:
     scene = Scene([soft_ball((0.0, 0.0, 0.5 + FALL), subdivisions=3, damping=2.0)], Ground())
     simulator = Simulator(scene, integrator)

@@ -12,6 +12,7 @@ import torch
 from supple.core import Channel, Contact, Scene, Simulator, SoftBody
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Adaptive,
     Automatic,
@@ -35,6 +36,7 @@ KEYED = np.array([1.0, 1.0, 0.4, 0.2, 1.5])
 METHODS = {
     "implicit Euler": ImplicitEuler(tolerance=1e-11),
     "BDF2": BDF2(tolerance=1e-11),
+    "SDIRK2": SDIRK2(tolerance=1e-11),
     "symplectic Euler": SymplecticEuler(),
     "midpoint": Midpoint(),
     "Runge-Kutta": RungeKutta4(),
@@ -107,7 +109,12 @@ def test_where_it_is_keyed_what_falls_has_fallen_for_its_integral(method) -> Non
 
 @pytest.mark.parametrize(
     ("method", "steps", "off"),
-    [(RungeKutta4(), 60, 1e-7), (BDF2(1e-11), 20, 5e-3), (XPBD(), 60, 0.1)],
+    [
+        (RungeKutta4(), 60, 1e-7),
+        (BDF2(1e-11), 20, 5e-3),
+        (SDIRK2(1e-11), 20, 5e-3),
+        (XPBD(), 60, 0.1),
+    ],
 )
 def test_where_it_is_keyed_an_oscillation_is_where_it_is_at_that_time(method, steps, off) -> None:
     """Over frames of 1, 0.7 and 0.3 as much time, against one of all of it."""

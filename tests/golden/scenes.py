@@ -25,6 +25,7 @@ from supple.core import (
 )
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Adaptive,
     Automatic,
@@ -113,8 +114,8 @@ def _driven(integrator: Integrator) -> Simulator:
 
 
 EXPLICIT = (SymplecticEuler(), Midpoint(), RungeKutta4(), Adaptive(Midpoint(), tolerance=1e-5))
-ALL = (Automatic(), ImplicitEuler(), BDF2(), *EXPLICIT, XPBD())
-TOUCHING = (Automatic(), ImplicitEuler(), BDF2(), SymplecticEuler())
+ALL = (Automatic(), ImplicitEuler(), BDF2(), SDIRK2(), *EXPLICIT, XPBD())
+TOUCHING = (Automatic(), ImplicitEuler(), BDF2(), SDIRK2(), SymplecticEuler())
 
 
 def _name(integrator: Integrator) -> str:

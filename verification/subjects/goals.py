@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from supple.core import Channel, Frame, Goals, Scene, Simulator, SoftBody
-from supple.core.integrators import BDF2, Integrator, RungeKutta4, SymplecticEuler
+from supple.core.integrators import BDF2, SDIRK2, Integrator, RungeKutta4, SymplecticEuler
 from supple.core.materials import StableNeoHookean
 
 from ..check import Check, Curve, Panel, Subject, near, within
@@ -23,6 +23,7 @@ METHODS: dict[str, tuple[Integrator, int]] = {
     "Symplectic Euler": (SymplecticEuler(), 400),
     "Runge–Kutta 4": (RungeKutta4(), 8),
     "BDF2": (BDF2(tolerance=1e-7), 40),
+    "SDIRK2": (SDIRK2(tolerance=1e-7), 40),
 }
 
 

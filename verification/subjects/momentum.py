@@ -27,7 +27,8 @@ def run() -> Subject:
         text="A free cube of six tets wobbles, flies and turns for a second. Every scheme keeps "
         "its momentum to rounding, since the forces add up to nothing. Symplectic Euler keeps the "
         "angular momentum about the origin too: x' × v' = (x + h v') × v' = x × v − "
-        "h x × M⁻¹∇E(x), and the moments add up to nothing. The others lose or gain some, which "
+        "h x × M⁻¹∇E(x), and the moments add up to nothing. Implicit steps give each body "
+        "the rotation that its angular momentum lacks. The others lose or gain some, which "
         f"must fall at least with their order when the step is halved ({SLOPE:g} less is let pass, "
         "for steps are finite); XPBD's with the first.",
         source="Conservation laws of a free body; the identity above.",

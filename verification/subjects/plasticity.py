@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from supple.core import Channel, Frame, Plasticity, Scene, Simulator, SoftBody
-from supple.core.integrators import BDF2, ImplicitEuler, Integrator, SymplecticEuler
+from supple.core.integrators import BDF2, SDIRK2, ImplicitEuler, Integrator, SymplecticEuler
 from supple.core.materials import StableNeoHookean
 
 from ..check import Check, Subject, within
@@ -22,6 +22,7 @@ METHODS: dict[str, Integrator] = {
     "Symplectic Euler": SymplecticEuler(),
     "Implicit Euler": ImplicitEuler(),
     "BDF2": BDF2(),
+    "SDIRK2": SDIRK2(),
 }
 
 

@@ -7,6 +7,7 @@ each other it may lie on the way around: a soft block flows past the one that it
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -45,6 +46,39 @@ class Approach:
 
     step_size: float
     objects: tuple[int, int] | None = None
+
+
+class Crossing(NamedTuple):
+    """A motion in which objects may hit each other.
+
+    Args:
+        points, displacements: (V, 3) where it begins and how far vertices go, in metres.
+        velocities: (V, 3) at its start and at its end, in m/s, what gains left out.
+        gains, falls: (V, 3) what forces add to velocities, in m/s, and to displacements, in metres,
+            until objects meet.
+        seen_speeds: (O,) closing faster than which an object is seen to spring back, in m/s.
+    """
+
+    points: Points
+    displacements: Points
+    velocities: tuple[Points, ...]
+    gains: Points
+    falls: Points
+    seen_speeds: Values
+
+
+class Meeting(NamedTuple):
+    """The first meeting of surfaces that would be seen.
+
+    Args:
+        share: of the motion, when it begins.
+        objects: that meet.
+        speed: with which they close, in m/s.
+    """
+
+    share: float
+    objects: tuple[int, int]
+    speed: float
 
 
 class _Motion(NamedTuple):
@@ -123,6 +157,82 @@ class ApproachLimit:
             if 2.0 * _longest(deforming) > APPROACH_RATIO * self._thinnest:
                 limits.append(self._limit(self._motion(points, deforming), of_one=True))
         return min(limits, key=lambda limit: limit.step_size)
+
+    def first_meeting(self, crossing: Crossing) -> Meeting | None:
+        """The first meeting of different pieces; None where there is none that would be seen."""
+        if len(self._first) == 0:
+            return None
+        shares, elements, key = self._meetings(crossing.points, crossing.displacements)
+        if len(shares) == 0:
+            return None
+        first = np.full(len(self._surface.names) ** 2, np.inf)
+        np.minimum.at(first, key, shares)
+        at_first = np.flatnonzero(shares <= first[key])
+        found = self._seen_meeting(
+            crossing, elements[:, at_first], shares[at_first], shares[at_first]
+        )
+        # What has met without being seen to does not gain speed any more.
+        held = crossing.displacements - crossing.falls
+        shares, elements, key = self._meetings(crossing.points, held)
+        later = np.flatnonzero((shares > first[key]) & (first[key] < np.inf))
+        more = self._seen_meeting(crossing, elements[:, later], shares[later], first[key[later]])
+        meetings = [one for one in (found, more) if one is not None]
+        return min(meetings, key=lambda one: one.share, default=None)
+
+    def _meetings(self, points: Points, displacements: Points) -> tuple[Values, Indices, Indices]:
+        """(K,) shares of a motion when elements of different pieces meet, (2, K) which do, and (K,)
+        the number of their pair of objects."""
+        common = displacements[self._vertices].mean(axis=0)
+        motion = self._motion(points, displacements - common)
+        low, high = motion.boxes[:, :, 0].min(axis=0), motion.boxes[:, :, 1].max(axis=0)
+        found = [(np.empty(0), np.empty((2, 0), dtype=np.intp))]
+        for one, other in pairs_among(Boxes(low, high)):
+            one, other = self._may_meet(one, other, of_one=False)
+            meeting, parting = self._contact_times(motion, one, other)
+            may = meeting <= parting
+            one, other, meeting = one[may], other[may], meeting[may]
+            for pair, (a, b) in self._element_pairs(one, other):
+                kept, _, shares = self._approaching(motion, a, b, meeting[pair])
+                found.append((shares, np.stack([a[kept], b[kept]])))
+        shares = np.concatenate([part[0] for part in found])
+        elements = np.concatenate([part[1] for part in found], axis=1)
+        objects = self._surface.object_of[self._ends[elements, 0]]
+        count = len(self._surface.names)
+        return shares, elements, objects.min(axis=0) * count + objects.max(axis=0)
+
+    def _seen_meeting(
+        self, crossing: Crossing, elements: Indices, shares: Values, until: Values
+    ) -> Meeting | None:
+        """The first meeting of these elements that would be seen."""
+        objects = self._surface.object_of[self._ends[elements, 0]]
+        speeds = self._closing_speeds(crossing, elements, shares, until)
+        seen = np.flatnonzero(speeds > crossing.seen_speeds[objects].max(axis=0))
+        if len(seen) == 0:
+            return None
+        which = seen[shares[seen].argmin()]
+        pair = int(objects[0, which]), int(objects[1, which])
+        return Meeting(float(shares[which]), pair, float(speeds[which]))
+
+    def _closing_speeds(
+        self, crossing: Crossing, elements: Indices, shares: Values, until: Values
+    ) -> Values:
+        """(K,) of (2, K) elements when they meet, in m/s, against the lesser normal.
+
+        Args:
+            shares: (K,) of the motion, when they meet.
+            until: (K,) until when they gain speed.
+        """
+        start, end, gained = (
+            np.subtract(*(at[self._ends[own]].mean(axis=1) for own in elements))
+            for at in (*crossing.velocities, crossing.gains)
+        )
+        relative = start + shares[:, None] * (end - start) + until[:, None] * gained
+        speeds = [
+            sign * np.einsum("ki,ki->k", self._normals(crossing.points, own), relative)
+            for sign, own in zip((1.0, -1.0), elements, strict=True)
+        ]
+        closing: Values = np.minimum(*speeds)
+        return closing
 
     # Parts
 
@@ -244,6 +354,15 @@ class ApproachLimit:
             meeting: (K,) the shares of the motion before which they do not meet.
         """
         out = np.full(len(one), np.inf)
+        for pair, elements in self._element_pairs(one, other):
+            sizes = self._element_sizes(motion, *elements, allowed[pair], meeting[pair])
+            np.minimum.at(out, pair, sizes)
+        return out
+
+    def _element_pairs(
+        self, one: Indices, other: Indices
+    ) -> Iterator[tuple[Indices, tuple[Indices, Indices]]]:
+        """The pairs of elements in pairs of parts: which pair of parts, and both elements."""
         counts = self._counts[one] * self._counts[other]
         for some in chunks(counts, MAX_ELEMENT_PAIRS):
             pair, number = expand(counts[some])
@@ -253,21 +372,30 @@ class ApproachLimit:
                 self._order[self._first[part][pair] + place]
                 for part, place in ((one, number // across), (other, number % across))
             )
-            sizes = self._element_sizes(motion, first, second, allowed[pair], meeting[pair])
-            np.minimum.at(out, pair, sizes)
-        return out
+            yield pair, (first, second)
 
     def _element_sizes(
         self, motion: _Motion, first: Indices, second: Indices, allowed: Values, meeting: Values
     ) -> Values:
-        """The same of pairs of elements, that go against each other with the outsides of both."""
+        """The shares that pairs of elements allow, whose outsides go against each other."""
+        out = np.full(len(first), np.inf)
+        kept, closing, meeting = self._approaching(motion, first, second, meeting)
+        allowed = allowed[kept]
+        far = (1.0 - meeting) * closing > allowed
+        out[kept[far]] = meeting[far] + allowed[far] / closing[far]
+        return out
+
+    def _approaching(
+        self, motion: _Motion, first: Indices, second: Indices, meeting: Values
+    ) -> tuple[Indices, Values, Values]:
+        """The pairs of elements that meet with the outsides of both: which, how far they go against
+        each other in metres, and the shares of the motion when they meet."""
         normals = [self._normals(motion.points, own) for own in (first, second)]
         objects = [self._surface.object_of[self._ends[own, 0]] for own in (first, second)]
         spared = (self._spared[first] | self._spared[second]) & self._surface.spared_bits[*objects]
         faces = (np.einsum("ki,ki->k", *normals) < 0.0) & (spared == 0)
-        out = np.full(len(first), np.inf)
         kept = np.flatnonzero(faces)
-        allowed, meeting = allowed[kept], meeting[kept]
+        meeting = meeting[kept]
         closing, is_ahead = np.full(len(kept), np.inf), np.ones(len(kept), dtype=bool)
         for own, against, normal in (
             (first[kept], second[kept], normals[0][kept]),
@@ -284,10 +412,8 @@ class ApproachLimit:
             np.divide(gaps, towards, out=ratio, where=towards > 0.0)
             meeting = np.maximum(meeting, ratio)
             closing = np.minimum(closing, towards)
-        may = np.flatnonzero(is_ahead & (meeting < 1.0))
-        may = may[(1.0 - meeting[may]) * closing[may] > allowed[may]]
-        out[kept[may]] = meeting[may] + allowed[may] / closing[may]
-        return out
+        may = np.flatnonzero(is_ahead & (meeting < 1.0) & (closing > 0.0))
+        return kept[may], closing[may], meeting[may]
 
     def _normals(self, points: Points, elements: Indices) -> Points:
         """(E, 3) unit normals, of borders within their triangle and away from it; zero where there

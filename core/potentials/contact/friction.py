@@ -57,7 +57,8 @@ class _SlidingPairs:
 
 
 class ContactFriction:
-    """Σ μ N ε f₀(|u|/ε), u the tangential displacement of a pair since the step began.
+    """Σ μ N ε f₀(|u|/ε), u the tangential velocity of a pair at the end of the step
+    times the seconds from velocities to positions.
 
     The law is that of ``core/scene/friction.py``. The normal forces N, the closest points and the
     planes to slide in are those where ``update_lagged`` was called last.

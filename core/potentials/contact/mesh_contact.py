@@ -204,20 +204,27 @@ class MeshContact(Potential):
         self.limited_steps = 0
 
     def begin_time_step(self, step: TimeStep) -> None:
-        self.begin_step(step.start, STICK_SPEED_RATIO * step.stick_time * self.sizes)
+        thresholds = STICK_SPEED_RATIO * step.stick_time * self.sizes
+        self.begin_step(
+            step.start, thresholds, self.points(step.coasting_origin, step.collider_origin)
+        )
 
-    def begin_step(self, start: Tensor, stick_thresholds: float | Values) -> None:
-        """Measures tangential displacements and takes normal forces from (3, N) ``start``.
+    def begin_step(
+        self, start: Tensor, stick_thresholds: float | Values, origin: Points | None = None
+    ) -> None:
+        """Takes normal forces from (3, N) ``start``.
 
         Args:
             stick_thresholds: displacements below which two objects stick, ε_v h in metres: one for
                 all, or (O, O) of every two.
+            origin: (V, 3) that tangential displacements are measured from; None is ``start``.
         """
         self._updates_left = self._updates
         self.stick_thresholds = np.broadcast_to(stick_thresholds, self.sizes.shape)
         self.build_static_candidates(start)
         if self._friction is not None:
-            self._friction.begin_step(self.points(start), self.stick_thresholds)
+            origin = self.points(start) if origin is None else origin
+            self._friction.begin_step(origin, self.stick_thresholds)
             self.update_lagged(start)
 
     @property

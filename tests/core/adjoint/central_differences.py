@@ -15,6 +15,7 @@ from torch import Tensor
 from supple.core import Frame
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     ImplicitEuler,
     Integrator,
     Midpoint,
@@ -33,6 +34,7 @@ PINNED = np.flatnonzero(MESH.vertices[:, 2] > 0.49)
 STEPS: dict[str, tuple[Integrator, Values]] = {
     "implicit Euler": (ImplicitEuler(tolerance=1e-10), {"frames": 2}),
     "BDF2": (BDF2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
+    "SDIRK2": (SDIRK2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
     "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 16}),
     "midpoint": (Midpoint(), {"frames": 1, "substeps": 16}),
     "Runge-Kutta": (RungeKutta4(), {"frames": 1, "substeps": 11}),

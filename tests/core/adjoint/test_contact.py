@@ -24,7 +24,7 @@ from supple.core import (
     TetMesh,
 )
 from supple.core.adjoint import settle, simulate
-from supple.core.integrators import BDF2, ImplicitEuler, Integrator
+from supple.core.integrators import BDF2, SDIRK2, ImplicitEuler, Integrator
 from supple.core.materials import StableNeoHookean
 from supple.tests.core.adjoint.central_differences import Comparison, Values
 from supple.verification.meshes import block
@@ -101,7 +101,7 @@ def cubes(
     )
 
 
-@pytest.mark.parametrize("integrator", [ImplicitEuler(1e-10), BDF2(1e-10)])
+@pytest.mark.parametrize("integrator", [ImplicitEuler(1e-10), BDF2(1e-10), SDIRK2(1e-10)])
 def test_cubes_that_collide(integrator: Integrator) -> None:
     def outcome(given: Values) -> list[torch.Tensor]:
         return all_of(simulate(cubes(given), integrator, frames=1, substeps=3))

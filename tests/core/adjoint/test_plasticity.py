@@ -9,7 +9,14 @@ import torch
 
 from supple.core import Plasticity, Scene, SceneError, Simulator, SoftBody
 from supple.core.adjoint import settle, simulate
-from supple.core.integrators import BDF2, ImplicitEuler, Integrator, Midpoint, SymplecticEuler
+from supple.core.integrators import (
+    BDF2,
+    SDIRK2,
+    ImplicitEuler,
+    Integrator,
+    Midpoint,
+    SymplecticEuler,
+)
 from supple.core.materials import CorotatedLinear, Material, StableNeoHookean
 from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
 from supple.verification.meshes import block
@@ -34,6 +41,7 @@ FLOWING = ("yield_stress", "hardening", "creep_time")
 STEPS: dict[str, tuple[Integrator, Values]] = {
     "implicit Euler": (ImplicitEuler(tolerance=1e-11), {"frames": 3}),
     "BDF2": (BDF2(tolerance=1e-11), {"frames": 2, "substeps": 2}),
+    "SDIRK2": (SDIRK2(tolerance=1e-11), {"frames": 2, "substeps": 2}),
     "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 60}),
     "midpoint": (Midpoint(), {"frames": 2, "substeps": 60}),
 }

@@ -25,6 +25,7 @@ from supple.core.adjoint import settle, simulate
 from supple.core.geometry.tet_mesh import TetMesh
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     ImplicitEuler,
     Integrator,
     Midpoint,
@@ -44,6 +45,7 @@ IMPLICIT_EULER = ImplicitEuler(tolerance=1e-10)
 STEPS: dict[str, tuple[Integrator, Values]] = {
     "implicit Euler": (IMPLICIT_EULER, {"frames": 2}),
     "BDF2": (BDF2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
+    "SDIRK2": (SDIRK2(tolerance=1e-10), {"frames": 2, "substeps": 2}),
     "symplectic Euler": (SymplecticEuler(), {"frames": 2, "substeps": 16}),
     "midpoint": (Midpoint(), {"frames": 1, "substeps": 16}),
     "Runge-Kutta": (RungeKutta4(), {"frames": 1, "substeps": 11}),

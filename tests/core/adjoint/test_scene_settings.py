@@ -9,7 +9,14 @@ import torch
 
 from supple.core import Channel, Goals, Ground, Scene, SoftBody, SurfacePaint
 from supple.core.adjoint import simulate
-from supple.core.integrators import BDF2, ImplicitEuler, Integrator, Midpoint, SymplecticEuler
+from supple.core.integrators import (
+    BDF2,
+    SDIRK2,
+    ImplicitEuler,
+    Integrator,
+    Midpoint,
+    SymplecticEuler,
+)
 from supple.core.materials import StableNeoHookean
 from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
 from supple.verification.meshes import block
@@ -24,6 +31,7 @@ RANDOM = np.random.default_rng(0)
     [
         (ImplicitEuler(1e-10), 1),
         (BDF2(1e-10), 2),
+        (SDIRK2(1e-10), 2),
         (SymplecticEuler(), 16),
         (Midpoint(), 16),
     ],

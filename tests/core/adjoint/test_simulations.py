@@ -16,6 +16,7 @@ from supple.core.adjoint.step_adjoint import StepAdjoint
 from supple.core.compiled import numba
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     ImplicitEuler,
     Integrator,
     Midpoint,
@@ -126,6 +127,7 @@ def thrown(given: Values) -> Scene:
     [
         (ImplicitEuler(1e-9), 8),
         (BDF2(1e-9), 8),
+        (SDIRK2(1e-9), 8),
         (SymplecticEuler(), 16),
         (Midpoint(), 24),
         (RungeKutta4(), 16),

@@ -22,7 +22,7 @@ from supple.verification.exact_intersections import count_intersections
 from supple.verification.meshes import block, irregular_block
 
 SOFT = StableNeoHookean(1e4, 0.3)
-EXPLICIT, IMPLICIT = "Symplectic Euler", "Implicit Euler"
+EXPLICIT, IMPLICIT = "Symplectic Euler", "SDIRK2"
 CLOSE = "surfaces are close"
 
 

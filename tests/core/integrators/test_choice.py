@@ -18,6 +18,7 @@ from supple.core import (
 from supple.core.integrators import (
     BDF2,
     NAMES,
+    SDIRK2,
     Automatic,
     ImplicitEuler,
     SymplecticEuler,
@@ -39,7 +40,7 @@ def _chosen(
 
 def test_a_soft_coarse_body_is_stepped_explicitly_and_a_stiff_one_implicitly(make_block) -> None:
     assert _chosen(make_block, SOFT) == "Symplectic Euler"
-    assert _chosen(make_block, STIFF) == "Implicit Euler"
+    assert _chosen(make_block, STIFF) == "SDIRK2"
 
 
 def test_the_finer_a_body_the_sooner_it_is_stepped_implicitly(make_block) -> None:
@@ -48,7 +49,7 @@ def test_the_finer_a_body_the_sooner_it_is_stepped_implicitly(make_block) -> Non
         return Simulator(Scene([body]), Automatic()).stepper.label
 
     assert chosen(3.0) == "Symplectic Euler"
-    assert chosen(0.003) == "Implicit Euler"
+    assert chosen(0.003) == "SDIRK2"
 
 
 @pytest.mark.parametrize("young", [SOFT, STIFF])
@@ -66,11 +67,11 @@ def test_colliders_are_met_in_explicit_steps(make_block, young: float) -> None:
 
 def test_smooth_contact_leaves_the_choice(make_block) -> None:
     assert _chosen(make_block, SOFT, ground=Ground()) == "Symplectic Euler"
-    assert _chosen(make_block, STIFF, ground=Ground()) == "Implicit Euler"
+    assert _chosen(make_block, STIFF, ground=Ground()) == "SDIRK2"
 
 
 def test_with_substeps_given_it_is_explicit_where_they_are_enough(make_block) -> None:
-    assert _chosen(make_block, STIFF, substeps=1) == "Implicit Euler"
+    assert _chosen(make_block, STIFF, substeps=1) == "SDIRK2"
     assert _chosen(make_block, STIFF, substeps=1000) == "Symplectic Euler"
 
 
@@ -117,7 +118,7 @@ def test_a_law_without_energy_inside_out_says_what_explicit_steps_lacked(make_bl
         list(Simulator(_crumpled(make_block, NeoHookean), Automatic()).run(3))
 
 
-@pytest.mark.parametrize("kind", [ImplicitEuler, BDF2])
+@pytest.mark.parametrize("kind", [ImplicitEuler, BDF2, SDIRK2])
 def test_implicit_steps_on_a_bouncy_ground_are_refused_with_what_helps(make_block, kind) -> None:
     scene = Scene([SoftBody(make_block())], ground=Ground(response="projection"))
     with pytest.raises(SceneError, match=r"bouncy ground needs .*: choose a smooth one") as e:
@@ -125,7 +126,7 @@ def test_implicit_steps_on_a_bouncy_ground_are_refused_with_what_helps(make_bloc
     assert "Automatic" in str(e.value) and "Symplectic Euler" in str(e.value)
 
 
-@pytest.mark.parametrize("kind", [ImplicitEuler, BDF2])
+@pytest.mark.parametrize("kind", [ImplicitEuler, BDF2, SDIRK2])
 def test_implicit_steps_with_colliders_are_refused_with_their_names(make_block, kind) -> None:
     spheres = [Sphere((0.0, 0.0, -3.0), 1.0, name="Ball"), Sphere((9.0, 0.0, 0.0), 1.0, name="Egg")]
     scene = Scene([SoftBody(make_block())], ground=Ground(), colliders=spheres)
@@ -157,6 +158,7 @@ def test_no_integrator_takes_contact_beside_spheres_or_a_bouncy_ground(
         ("automatic", Automatic),
         ("implicit_euler", ImplicitEuler),
         ("bdf2", BDF2),
+        ("sdirk2", SDIRK2),
         ("symplectic_euler", SymplecticEuler),
     ],
 )
@@ -169,7 +171,7 @@ def test_every_name_has_an_integrator_and_what_users_call_it_is_its_label(make_b
         simulator = Simulator(Scene([SoftBody(make_block())]), integrator_named(name))
         (frame,) = simulator.run(1)
         assert frame.report.integrator in (
-            [label] if name != "automatic" else ["Implicit Euler", "Symplectic Euler"]
+            [label] if name != "automatic" else ["SDIRK2", "Symplectic Euler"]
         )
 
 

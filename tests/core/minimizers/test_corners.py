@@ -15,6 +15,7 @@ from supple.core.materials import StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.minimize_result import MinimizeResult
 from supple.core.minimizers.newton import Newton
+from supple.core.potentials import TimeStep
 from supple.core.system import System
 from supple.verification.meshes import block
 from supple.verification.subjects.impact import TARGETS
@@ -59,7 +60,7 @@ class Crossing:
     def minimize(self, limit: int = 200, enough: int | None = None) -> MinimizeResult:
         assert self.objective.contact is not None
         self.objective.contact.begin(None)
-        self.objective.begin(self.start, self._predicted, STEP)
+        self.objective.begin(TimeStep(self.start, self._predicted, STEP, STEP))
         newton = Newton(self.objective)
         return newton.minimize(
             self.start,
@@ -116,4 +117,4 @@ def test_steps_that_are_cut_by_what_is_met_anew_are_as_long_as_they_may_be() -> 
     simulator = Simulator(TARGETS["sheet"]("convergent"), ImplicitEuler(), substeps=1, device="cpu")
     statistics = next(iter(simulator.run(1))).report.solver_statistics
     assert statistics.converged
-    assert statistics.iterations <= 20 * statistics.steps
+    assert statistics.iterations <= 30 * statistics.steps

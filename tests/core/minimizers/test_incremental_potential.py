@@ -11,7 +11,7 @@ import torch
 from supple.core import Contact, Ground, Scene, SceneError, SoftBody
 from supple.core.materials import NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
-from supple.core.potentials import GroundFriction
+from supple.core.potentials import GroundFriction, TimeStep
 from supple.core.system import System
 from supple.tests.core.dense import dense
 
@@ -48,7 +48,7 @@ def objective(system: System, positions: torch.Tensor) -> IncrementalPotential:
     ways = torch.logspace(-1, 2, system.vertex_count, dtype=torch.float64)
     start = positions + sticking * ways * _near(torch.zeros_like(positions), 1.0, 53)
     start[2] = positions[2]
-    objective.begin(start, _near(positions, 0.1, 54), STEP)
+    objective.begin(TimeStep(start, _near(positions, 0.1, 54), STEP, STEP))
     return objective
 
 
@@ -91,7 +91,7 @@ def test_the_projected_hessian_is_positive_definite_where_the_other_is_not(
     objective, positions
 ) -> None:
     objective.system.free_mass.mul_(1e-6)
-    objective.begin(positions, positions, STEP)
+    objective.begin(TimeStep(positions, positions, STEP, STEP))
     squeezed = positions * torch.tensor([[1.0], [1.0], [0.3]], dtype=torch.float64)
     size = 3 * objective.pattern.size
     lowest = [
@@ -106,7 +106,7 @@ def test_the_hessian_of_tets_is_reused_while_that_of_the_ground_is_assembled(
 ) -> None:
     touching = replace(system.scene, contact=Contact())
     objective = IncrementalPotential(System(touching, CPU, torch.float64))
-    objective.begin(positions, positions, STEP)
+    objective.begin(TimeStep(positions, positions, STEP, STEP))
     ground = objective.system.ground_barrier.vertices
     smooth = objective.smooth_hessian(positions)
     first = objective.hessian(positions).values
@@ -149,7 +149,7 @@ def test_without_forces_the_energy_is_least_where_the_body_coasts_to(make_block)
     system = System(Scene([SoftBody(make_block())], gravity=(0.0, 0.0, 0.0)), CPU, torch.float64)
     objective = IncrementalPotential(system)
     coasted = system.rest_positions() + 3.0
-    objective.begin(system.rest_positions(), coasted, STEP)
+    objective.begin(TimeStep(system.rest_positions(), coasted, STEP, STEP))
     assert objective.energy(coasted)[0] == pytest.approx(0.0, abs=1e-9)
     assert float(objective.gradient(coasted).abs().max()) < 1e-9
     # ½ m d² / h².
@@ -165,7 +165,7 @@ def test_solves_are_measured_by_the_lightest_body_and_at_rest_by_all_that_moves(
     objective = IncrementalPotential(System(Scene(bodies), CPU, torch.float64))
     rest, moves = objective.system.rest_positions(), float(objective.system.mass[-1])
     assert 0.0 < moves < 1000.0
-    objective.begin(rest, rest, STEP)
+    objective.begin(TimeStep(rest, rest, STEP, STEP))
     assert objective.reference_mass == pytest.approx(3.0 * min(300.0, moves))
     objective.begin_static_step(rest, STEP, STEP)
     assert objective.reference_mass == pytest.approx(1300.0 + moves)
@@ -189,7 +189,7 @@ def test_the_size_of_the_energy_is_that_of_its_terms_before_they_cancel(make_blo
     system = System(Scene([SoftBody(make_block(), material)]), CPU, torch.float64)
     objective = IncrementalPotential(system)
     lowered = system.rest_positions() - torch.tensor([[0.0], [0.0], [2.0]], dtype=torch.float64)
-    objective.begin(lowered, lowered, STEP)
+    objective.begin(TimeStep(lowered, lowered, STEP, STEP))
     energy, size = objective.energy(lowered)
     weight = 1000.0 * 9.81
     assert energy == pytest.approx(-1.5 * weight)
@@ -242,7 +242,7 @@ def test_what_sticks_creeps_by_a_share_of_its_size_a_second(make_block, step: fl
     assert contact is not None
     diagonals = torch.tensor(np.repeat(np.sqrt(3.0) * np.array(sizes), 8))
     for begin in (
-        lambda: objective.begin(rest, rest, step),
+        lambda: objective.begin(TimeStep(rest, rest, step, step)),
         lambda: objective.begin_static_step(rest, 7.0 * step, step),
     ):
         begin()

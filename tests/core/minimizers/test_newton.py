@@ -21,6 +21,7 @@ from supple.core.minimizers.minimize_result import CONVERGED, ENOUGH, MinimizeRe
 from supple.core.minimizers.newton import STICK_DRIFT_RATIO, Newton
 from supple.core.minimizers.newton_search import NewtonSearch
 from supple.core.minimizers.search_path import SearchPath
+from supple.core.potentials import TimeStep
 from supple.core.state import SolverStatistics
 from supple.core.system import System
 
@@ -58,7 +59,7 @@ class Problem:
         self._begin()
 
     def _begin(self) -> None:
-        self.objective.begin(self.start, self._predicted, STEP)
+        self.objective.begin(TimeStep(self.start, self._predicted, STEP, STEP))
 
     def press(self, push: float) -> None:
         """Lays it down where the ground acts, and pushes it to the side by so many metres."""
@@ -267,13 +268,13 @@ def test_normal_forces_that_go_to_and_fro_go_a_smaller_part_of_the_way(
 
     monkeypatch.setattr(problem.objective, "update_lagged", lag)
     assert problem.minimize(1e-10).converged
-    assert shares[:6] == [1.0, 1.0, 0.5, 0.5, 0.25, 0.25]
+    assert shares[:6] == [1.0, 1.0, 0.5, 1.0, 0.5, 1.0]
 
 
 @pytest.mark.parametrize(("change", "ends"), [(0.9 * LAG_CHANGE_RATIO, True), (0.5, False)])
 def test_normal_forces_that_never_settle_are_left_once_they_change_little(change, ends) -> None:
     objective = SimpleNamespace(update_lagged=lambda *_: change, contact=object())
-    lagged = LaggedUpdate(objective, 1e-6, 1.0, is_due=True)
+    lagged = LaggedUpdate(objective, 1e-6, 1.0, is_due=True, is_exact=False)
     for _ in range(6):
         lagged.apply(torch.zeros(3, 1), step_norm=1.0)
     assert lagged.is_due != ends

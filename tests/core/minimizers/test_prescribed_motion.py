@@ -12,6 +12,7 @@ from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.materials import StableNeoHookean
 from supple.core.minimizers import prescribed_motion
 from supple.core.minimizers.newton import Newton
+from supple.core.potentials import TimeStep
 from supple.tests.core.touching import check_apart, checked, contact_of, plate
 from supple.verification.meshes import block
 
@@ -100,7 +101,7 @@ def test_free_vertices_follow_the_newton_predictor_beside_the_pins() -> None:
     start, displacement = simulator.state.positions, 1e-4
     pinned = ~objective.system.free
     contact.begin(None)
-    objective.begin(start, start, 1.0 / 24.0)
+    objective.begin(TimeStep(start, start, 1.0 / 24.0, 1.0 / 24.0))
     motion._target = start + displacement * pinned * torch.tensor(
         [[1.0], [0.0], [0.0]], dtype=start.dtype
     )

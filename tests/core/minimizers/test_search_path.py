@@ -11,6 +11,7 @@ import torch
 from supple.core import Collider, Contact, Ground, Scene
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.search_path import SearchPath
+from supple.core.potentials import TimeStep
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.system import System
 from supple.tests.core.balls import soft_ball
@@ -26,7 +27,7 @@ def _objective(contact: Contact | None) -> IncrementalPotential:
     tets, _ = tetrahedralize_scene(Scene([ball], Ground(distance=REACH), contact=contact))
     objective = IncrementalPotential(System(tets, torch.device("cpu"), torch.float64))
     rest = objective.system.rest_positions()
-    objective.begin(rest, rest, STEP)
+    objective.begin(TimeStep(rest, rest, STEP, STEP))
     objective.hessian(rest)
     return objective
 
@@ -104,7 +105,7 @@ def test_beside_others_a_path_reaches_as_far_as_nothing_collides(fall, reached) 
     scene = Scene([DART], colliders=[Collider(TRIANGLE, [[0, 1, 2]])], contact=Contact())
     objective = IncrementalPotential(System(scene, torch.device("cpu"), torch.float64))
     rest = objective.system.rest_positions()
-    objective.begin(rest, rest, STEP)
+    objective.begin(TimeStep(rest, rest, STEP, STEP))
     direction = torch.zeros_like(rest)
     direction[2] = -fall
     path = objective.paths.find(rest, direction, -direction)

@@ -34,6 +34,7 @@ from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.potentials import Potential
 from supple.core.potentials.carried_damping import CarriedDamping
 from supple.core.potentials.contact.mesh_contact import MeshContact
+from supple.core.potentials.potential import Past, TimeStep
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.tests.core.tether import Tether, TetherEnergy
@@ -141,7 +142,8 @@ def in_a_step() -> tuple[IncrementalPotential, torch.Tensor]:
     assert objective.contact is not None
     objective.contact.begin(None)
     system.go_to(0, 1.0)
-    objective.begin(start, near(positions, 0.1, 3), STEP, previous_start=near(start, 0.01, 4))
+    past = Past(4.0 / 3.0, start, 1.5 * STEP), Past(-1.0 / 3.0, near(start, 0.01, 4), 3.0 * STEP)
+    objective.begin(TimeStep(start, near(positions, 0.1, 3), STEP, STEP, past))
     objective.contact.build_static_candidates(positions)
     return objective, positions
 

@@ -12,6 +12,7 @@ import torch
 from supple.core import Channel, Falloff, ForceField, Scene, Simulator, SoftBody, VelocityGrid
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Automatic,
     ImplicitEuler,
@@ -240,7 +241,7 @@ def streaming(integrator, frames: int, **settings):
     "integrator",
     [
         *(SymplecticEuler(), Midpoint(), RungeKutta4(), XPBD()),
-        *(ImplicitEuler(tolerance=1e-7), BDF2(tolerance=1e-7), Automatic()),
+        *(ImplicitEuler(tolerance=1e-7), BDF2(tolerance=1e-7), SDIRK2(tolerance=1e-7), Automatic()),
     ],
     ids=lambda kind: type(kind).__name__,
 )

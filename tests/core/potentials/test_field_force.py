@@ -12,6 +12,7 @@ import torch
 from supple.core import Channel, Falloff, ForceField, Scene, Simulator, SoftBody, TetMesh, Wind
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Adaptive,
     Automatic,
@@ -35,6 +36,7 @@ INTEGRATORS = [
     XPBD(),
     ImplicitEuler(tolerance=1e-7),
     BDF2(tolerance=1e-7),
+    SDIRK2(tolerance=1e-7),
     Automatic(),
 ]
 
@@ -95,6 +97,7 @@ def test_a_keyed_wind_without_flow_is_keyed_gravity(integrator) -> None:
         (RungeKutta4(), None, 1e-5),
         (XPBD(), 100, 2e-3),
         (BDF2(1e-8), 10, 1e-2),
+        (SDIRK2(1e-8), 10, 1e-2),
         (ImplicitEuler(1e-8), 30, 1e-2),
     ],
     ids=lambda value: type(value).__name__,
@@ -127,7 +130,9 @@ def test_implicit_steps_bear_any_harmonic_field(strength) -> None:
     assert np.linalg.norm(found) < 0.2
 
 
-@pytest.mark.parametrize("integrator", [SymplecticEuler(), BDF2(1e-8), ImplicitEuler(1e-8)])
+@pytest.mark.parametrize(
+    "integrator", [SymplecticEuler(), BDF2(1e-8), SDIRK2(1e-8), ImplicitEuler(1e-8)]
+)
 def test_drag_goes_by_the_square_of_the_speed_and_by_the_speed(integrator) -> None:
     """v = v₀ / (1 + q v₀ t); v = v₀ e^(−kt)."""
     bodies, time = [body(velocity=(3.0, 0.0, 0.0))], 6 * FRAME

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from supple.core import Channel, Goals, Scene, Simulator, Skin, SoftBody, SurfaceMesh, TetMesh
-from supple.core.integrators import BDF2, ImplicitEuler, RungeKutta4, SymplecticEuler
+from supple.core.integrators import BDF2, SDIRK2, ImplicitEuler, RungeKutta4, SymplecticEuler
 from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.integrators.stability import spectrum
 from supple.core.materials import StableNeoHookean
@@ -52,7 +52,13 @@ def test_gravity_pulls_a_body_below_its_goals_as_far_as_its_frequency_says(weigh
 
 @pytest.mark.parametrize(
     ("integrator", "substeps"),
-    [(SymplecticEuler(), 400), (RungeKutta4(), 4), (BDF2(), 60), (ImplicitEuler(), 100)],
+    [
+        (SymplecticEuler(), 400),
+        (RungeKutta4(), 4),
+        (BDF2(), 60),
+        (SDIRK2(), 60),
+        (ImplicitEuler(), 100),
+    ],
     ids=lambda value: type(value).__name__,
 )
 @pytest.mark.parametrize(("weight", "ratio"), [(1.0, RATIO), (0.25, 0.6)])
@@ -76,7 +82,8 @@ def test_energy_is_kept_without_damping() -> None:
 
 
 @pytest.mark.parametrize(
-    ("integrator", "substeps"), [(SymplecticEuler(), 50), (ImplicitEuler(), 3), (BDF2(), 3)]
+    ("integrator", "substeps"),
+    [(SymplecticEuler(), 50), (ImplicitEuler(), 3), (BDF2(), 3), (SDIRK2(), 3)],
 )
 @pytest.mark.parametrize("per_frame", [1, 2])
 def test_what_goes_with_its_goals_is_not_slowed(integrator, substeps, per_frame) -> None:

@@ -149,7 +149,7 @@ def test_explicit_steps_refuse_stitches_and_automatic_goes_without(halves) -> No
         with pytest.raises(SceneError, match=r"a stitch is too stiff .* choose Automatic or an "):
             Simulator(scene, integrator_named(name))
     simulator = Simulator(scene, integrator_named("automatic"))
-    assert simulator.stepper.label == "Implicit Euler"
+    assert simulator.stepper.label == "SDIRK2"
 
 
 @pytest.mark.parametrize(

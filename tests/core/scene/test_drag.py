@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from supple.core import Channel, Paint, Scene, SceneError, Simulator, SoftBody, SurfaceMesh
-from supple.core.integrators import BDF2, XPBD, ImplicitEuler, Midpoint, SymplecticEuler
+from supple.core.integrators import BDF2, SDIRK2, XPBD, ImplicitEuler, Midpoint, SymplecticEuler
 from supple.core.job.scene_file import decode, encode
 from supple.core.materials import StableNeoHookean
 from supple.core.preparation.transfers import with_painted_settings
@@ -36,6 +36,7 @@ def thrown(**settings) -> SoftBody:
     [
         (ImplicitEuler(1e-9), 24, 0.03),
         (BDF2(1e-9), 16, 2e-3),
+        (SDIRK2(1e-9), 16, 2e-3),
         (SymplecticEuler(), 400, 2e-3),
         (Midpoint(), 200, 2e-3),
         (XPBD(), 400, 2e-3),

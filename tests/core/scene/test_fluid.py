@@ -13,6 +13,7 @@ import supple.core.simulator as simulator_module
 from supple.core import Channel, Fluid, InstabilityError, Scene, SceneError, Simulator, SoftBody
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Automatic,
     ImplicitEuler,
@@ -26,7 +27,7 @@ from supple.tests.core.pretended_cuda import pretended_cuda
 from supple.verification.meshes import block
 
 STIFF = StableNeoHookean(1e6, 0.3)
-INTEGRATORS = [SymplecticEuler(), ImplicitEuler(), BDF2(), XPBD(), Automatic()]
+INTEGRATORS = [SymplecticEuler(), ImplicitEuler(), BDF2(), SDIRK2(), XPBD(), Automatic()]
 
 
 def raft(density: float, **settings) -> SoftBody:

@@ -12,6 +12,7 @@ import torch
 from supple.core import Channel, Frame, InstabilityError, Scene, SceneError, Simulator, SoftBody
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Automatic,
     ImplicitEuler,
@@ -35,6 +36,7 @@ INTEGRATORS = [
     XPBD(),
     ImplicitEuler(tolerance=1e-7),
     BDF2(tolerance=1e-7),
+    SDIRK2(tolerance=1e-7),
     Automatic(),
 ]
 
@@ -112,7 +114,13 @@ def test_a_keyed_pressure_swells_a_body_in_every_integrator(integrator, dtype) -
 
 @pytest.mark.parametrize(
     "integrator",
-    [SymplecticEuler(), RungeKutta4(), ImplicitEuler(tolerance=1e-7), BDF2(tolerance=1e-7)],
+    [
+        SymplecticEuler(),
+        RungeKutta4(),
+        ImplicitEuler(tolerance=1e-7),
+        BDF2(tolerance=1e-7),
+        SDIRK2(tolerance=1e-7),
+    ],
     ids=lambda kind: type(kind).__name__,
 )
 def test_what_a_keyed_pressure_adds_to_the_energy_is_minus_v_dp(integrator) -> None:

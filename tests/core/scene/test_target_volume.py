@@ -10,6 +10,7 @@ import torch
 from supple.core import Channel, InstabilityError, Scene, SceneError, Simulator, SoftBody
 from supple.core.integrators import (
     BDF2,
+    SDIRK2,
     XPBD,
     Automatic,
     ImplicitEuler,
@@ -31,6 +32,7 @@ INTEGRATORS = [
     XPBD(),
     ImplicitEuler(tolerance=1e-7),
     BDF2(tolerance=1e-7),
+    SDIRK2(tolerance=1e-7),
     Automatic(),
 ]
 

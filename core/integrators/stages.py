@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Stages of implicit steps: where each would end without forces, and how fast vertices go then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..potentials.contact.topology import Points
+from ..potentials.potential import Past
+from ..system import System
+from .rigid_frames import RigidFrames, RigidMotion
+
+
+class Moment(NamedTuple):
+    """The places and velocities of vertices at a time.
+
+    Args:
+        seconds: after the start of the step; below zero before it.
+        positions, velocities: (3, N) in metres and m/s.
+    """
+
+    seconds: float
+    positions: Tensor
+    velocities: Tensor
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a step of h seconds that solves x' = Σ wₖ xₖ + τ v', and
+    v' = r (Σ bₖ vₖ − τ α u + Σ gₖ aₖ) + σ F/m, k over the moments before it.
+
+    In the frames of the bodies, v are the velocities relative to them, a the accelerations of these
+    frames and u their velocities.
+
+    Args:
+        end: seconds after the start of the step where it ends.
+        span: τ in seconds.
+        positions, velocities: wₖ and bₖ.
+        frame_seconds: −gₖ in seconds.
+        impulse_time: σ in seconds, a number or (N,).
+        retention: r, a number or (N,).
+        damping: α in 1/s, a number or (N,); 0 where the velocities of moments have decayed.
+    """
+
+    end: float
+    span: float
+    positions: tuple[float, ...]
+    velocities: tuple[float, ...]
+    frame_seconds: tuple[float, ...]
+    impulse_time: Tensor | float
+    retention: Tensor | float = 1.0
+    damping: Tensor | float = 0.0
+
+    def collider_origin(self, start: Points | None, end: Points | None) -> Points | None:
+        """(C, 3) such that colliders at the end of the stage go (end − origin)/τ, by where the step
+        began; None where there are none."""
+        if start is None or end is None:
+            return None
+        return end - self.span / self.end * (end - start)
+
+
+@dataclass(frozen=True)
+class Coasting:
+    """The end of a stage as it would be without forces.
+
+    Args:
+        stage: which one.
+        positions: (3, N) x̃ in metres.
+        base: (3, N) Σ wₖ xₖ, carried along by the frames.
+        origin: (3, N) x̂ such that what ends the stage at x goes (x − x̂)/τ.
+        carried: (3, N) where it would end if bodies were rigid.
+        past: the moments that it looks back to.
+    """
+
+    stage: Stage
+    positions: Tensor
+    base: Tensor
+    origin: Tensor
+    carried: Tensor
+    past: tuple[Past, ...]
+
+
+@dataclass
+class Step:
+    """A step under way.
+
+    Args:
+        system: that takes it.
+        frames: of its bodies.
+        seconds: h.
+        stages: of the step.
+        moments: that the stages look back to, the start of the step first.
+        frame_velocities: (3, N) that frames begin with, in m/s.
+        is_first_order: whether the scheme is.
+    """
+
+    system: System
+    frames: RigidFrames
+    seconds: float
+    stages: tuple[Stage, ...]
+    moments: list[Moment]
+    frame_velocities: Tensor
+    is_first_order: bool = False
+    motion: RigidMotion = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.motion = self.frames.begin(
+            self.moments[0].positions, self.frame_velocities, self.seconds
+        )
+
+    def coasting(self, stage: Stage) -> Coasting:
+        """The end of a stage as it would be without forces, after those before it."""
+        motion, end, tau = self.motion, stage.end, stage.span
+        zero = torch.zeros_like(self.frame_velocities)
+        base, gained = zero, zero
+        past = []
+        for k, (seconds, positions, velocities) in enumerate(self.moments):
+            weight, kept, turned = stage.positions[k], stage.velocities[k], stage.frame_seconds[k]
+            deviation = velocities - motion.velocities(positions, seconds)
+            kept_velocity = kept * deviation
+            if turned != 0.0:
+                kept_velocity = kept_velocity - turned * motion.accelerations(
+                    positions, deviation, seconds, self.seconds, self.is_first_order
+                )
+            gained = gained + motion.turned(kept_velocity, seconds, end)
+            if weight != 0.0:
+                base = base + weight * motion.carried(positions, seconds, end)
+                past.append(Past(weight, positions, end - seconds))
+        framed = motion.velocities(base, end)
+        gained = stage.retention * (gained - tau * stage.damping * framed)
+        free = self.system.free
+        origin = base - tau * framed
+        start = self.moments[0].positions
+        positions = torch.where(free, base + tau * gained, start)
+        mean = self.frames.spread(self.frames.mean_velocities(gained))
+        carried = torch.where(free, base + tau * mean, start)
+        return Coasting(stage, positions, base, origin, carried, tuple(past))
+
+    def velocities(self, coasting: Coasting, positions: Tensor) -> Tensor:
+        """(3, N) in m/s at the end of a stage that led to positions; prescribed ones as they went
+        from the start of the step."""
+        stage, start = coasting.stage, self.moments[0]
+        relative = (positions - coasting.base) / stage.span
+        velocities = self.motion.velocities(positions, stage.end) + relative
+        velocities = velocities + self._missing_turn(coasting, positions, velocities)
+        prescribed = (positions - start.positions) / stage.end
+        return torch.where(self.system.free, velocities, prescribed)
+
+    def _missing_turn(self, coasting: Coasting, positions: Tensor, velocities: Tensor) -> Tensor:
+        """(3, N) the rotation that velocities lack of the angular momentum that the moments before
+        and the impulses of forces give each piece."""
+        stage, frames = coasting.stage, self.frames
+        arms = positions - frames.spread(frames.centres(positions))
+        impulses = (positions - coasting.positions) / stage.span
+        missing = frames.momentum(arms, impulses - velocities)
+        for weight, moment in zip(stage.velocities, self.moments, strict=False):
+            before = moment.positions - frames.spread(frames.centres(moment.positions))
+            missing = missing + weight * frames.momentum(
+                before, stage.retention * moment.velocities
+            )
+        inverse = frames.inverse_inertia(frames.inertia(arms))
+        turn = frames.spread((inverse @ missing[:, :, None])[:, :, 0])
+        return torch.linalg.cross(turn.expand_as(arms), arms, dim=0)
+
+    def ended(self, coasting: Coasting, positions: Tensor) -> Tensor:
+        """Takes the (3, N) end of a stage for those that follow; (3, N) velocities then."""
+        velocities = self.velocities(coasting, positions)
+        self.moments.append(Moment(coasting.stage.end, positions, velocities))
+        return velocities

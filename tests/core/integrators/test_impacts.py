@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Impacts are known beforehand, and bodies come back from them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from supple.core import (
+    Collider,
+    Contact,
+    Ground,
+    Scene,
+    Simulator,
+    SoftBody,
+    TetMesh,
+    tetrahedralize,
+)
+from supple.core.integrators import SDIRK2, Integrator, SymplecticEuler
+from supple.core.integrators.impacts import MAX_IMPACT_STEPS, Impact, Impacts
+from supple.core.integrators.implicit_stepper import ImplicitStepper
+from supple.core.integrators.unhindered_motion import UnhinderedMotion
+from supple.core.materials import StableNeoHookean
+from supple.core.potentials.contact.mesh_contact import MeshContact
+from supple.tests.core.balls import ball_surface
+
+PLATE = np.array([[-2.0, -2.0, 0.0], [2.0, -2.0, 0.0], [2.0, 2.0, 0.0], [-2.0, 2.0, 0.0]])
+FRAME = 1.0 / 24.0
+
+
+def ball(
+    height: float, speed: float = 0.0, young: float = 1e6, edge: float = 0.03, **options
+) -> SoftBody:
+    """10 cm wide, so high above the ground."""
+    points, faces = ball_surface(3, 0.05)
+    mesh = tetrahedralize(points, faces, edge_length=edge)
+    lifted = mesh.vertices + np.array([0.0, 0.0, height - mesh.vertices[:, 2].min()])
+    mesh = TetMesh(lifted, mesh.tets)
+    material = StableNeoHookean(young, 0.45)
+    return SoftBody(mesh, material, name="Ball", velocity=(0.0, 0.0, -speed), **options)
+
+
+def dropped(on: str, bodies: list[SoftBody], integrator: Integrator, **options) -> Simulator:
+    if on == "ground":
+        return Simulator(Scene(bodies, Ground()), integrator, **options)
+    plate = Collider(PLATE, np.array([[0, 1, 2], [0, 2, 3]]))
+    return Simulator(Scene(bodies, colliders=[plate], contact=Contact()), integrator, **options)
+
+
+def first_impact(simulator: Simulator, seconds: float = FRAME) -> Impact | None:
+    stepper, system, state = simulator.stepper, simulator.system, simulator.state
+    assert isinstance(stepper, ImplicitStepper)
+    contact = MeshContact(system.scene, system.meshes, 1.0) if system.scene.contact else None
+    unhindered = UnhinderedMotion(system, stepper.frames)
+    moved = unhindered.displacement(state, seconds, 0, 1.0)
+    pull = unhindered.acceleration(state.positions)
+    still = None if contact is None else np.zeros_like(contact.surface.colliders_at(0, 0.0))
+    return Impacts(system, stepper.frames, contact).first(state, seconds, moved, pull, still)
+
+
+@pytest.mark.parametrize("on", ["ground", "plate"])
+def test_when_a_ball_will_hit_and_for_how_long_is_known(on: str) -> None:
+    """Free fall tells when, and Hertz's theory of a ball on a plane for how long."""
+    height, speed, young = 0.1, 4.0, 1e6
+    simulator = dropped(on, [ball(height, speed, young)], SDIRK2())
+    found = first_impact(simulator)
+    assert found is not None
+    falls = (math.sqrt(speed**2 + 2.0 * 9.81 * height) - speed) / 9.81
+    assert found.seconds == pytest.approx(falls, abs=0.002)
+    mass = float(simulator.system.mass.sum())
+    modulus, fastest = young / (1.0 - 0.45**2), speed + 9.81 * falls
+    hertz = 2.87 * (mass**2 / (0.05 * modulus**2 * fastest)) ** 0.2
+    assert found.contact_seconds == pytest.approx(hertz, rel=0.05)
+
+
+@pytest.mark.parametrize("on", ["ground", "plate"])
+def test_what_rests_falls_short_or_leaves_hits_nothing(on: str) -> None:
+    assert first_impact(dropped(on, [ball(0.0003)], SDIRK2())) is None
+    assert first_impact(dropped(on, [ball(1.0, 4.0)], SDIRK2())) is None
+    assert first_impact(dropped(on, [ball(0.01, -4.0)], SDIRK2())) is None
+
+
+@pytest.mark.parametrize("on", ["ground", "plate"])
+def test_what_rolls_hits_nothing(on: str) -> None:
+    rolling = replace(
+        ball(0.0003, edge=0.012), velocity=(0.5, 0.0, 0.0), angular_velocity=(0.0, 0.5 / 0.05, 0.0)
+    )
+    assert first_impact(dropped(on, [rolling], SDIRK2())) is None
+
+
+@pytest.mark.parametrize("on", ["ground", "plate"])
+def test_a_ball_comes_back_as_high_as_in_explicit_steps(on: str) -> None:
+    def rebound(integrator: Integrator) -> float:
+        simulator, heights = dropped(on, [ball(0.3)], integrator), []
+        mass = simulator.system.mass
+        for _ in simulator.run(14):
+            middle = (mass * simulator.state.positions[2]).sum() / mass.sum()
+            heights.append(float(middle) - 0.05)
+            statistics = simulator.state.solver_statistics
+            assert statistics.steps <= MAX_IMPACT_STEPS + 1
+        return max(heights[int(np.argmin(heights)) :])
+
+    exact = rebound(SymplecticEuler())
+    assert exact > 0.18
+    assert rebound(SDIRK2()) == pytest.approx(exact, abs=0.025)
+
+
+def test_two_balls_swap_their_speeds() -> None:
+    """A head-on hit of equals: what comes stops, and momentum stays."""
+    still, coming = ball(0.0), ball(0.13, 3.0)
+    scene = Scene([still, coming], gravity=(0.0, 0.0, 0.0), contact=Contact(friction=0.0))
+    simulator = Simulator(scene, SDIRK2())
+    system = simulator.system
+    start = float((system.mass * simulator.state.velocities[2]).sum())
+    list(simulator.run(2))
+    speeds = [
+        float((system.mass[where] * simulator.state.velocities[2, where]).sum())
+        for where in system.body_slices()
+    ]
+    assert sum(speeds) == pytest.approx(start, rel=1e-6)
+    assert speeds[0] / start > 0.85
+
+
+def test_a_kill_in_the_middle_of_an_impact_resumes_to_the_same_bits() -> None:
+    whole = dropped("ground", [ball(0.02, 3.0, 1e5)], SDIRK2(), frame_time=0.01)
+    list(whole.run(1))
+    assert whole.state.impact_seconds > 0.0
+    again = dropped("ground", [ball(0.02, 3.0, 1e5)], SDIRK2(), frame_time=0.01)
+    again.state = again.state.restored(1, whole.state.to_arrays())
+    list(whole.run(2))
+    list(again.run(2))
+    assert torch.equal(whole.state.positions, again.state.positions)
+
+
+def test_with_steps_given_there_are_no_others() -> None:
+    simulator = dropped("ground", [ball(0.02, 3.0)], SDIRK2(), substeps=2)
+    *_, last = simulator.run(1)
+    assert last.report.solver_statistics.steps == 2
