@@ -26,7 +26,7 @@ from ..potentials.nodes import Nodes
 MAX_PART_RAD, MAX_PARTS = 0.1, 64
 # Of its moments of inertia at rest, what a body has in whatever shape: one that a field has pulled
 # together to a point does not spin for it.
-LEAST_INERTIA_RATIO = 1e-6
+LEAST_INERTIA_RATIO = 1e-8
 # Pins no farther apart than this share of their body's diagonal are one point, or lie on one line.
 HINGE_RATIO = 1e-6
 

@@ -60,7 +60,8 @@ def _mass_checks(method: Method) -> list[Check]:
         *_, last = simulator.run(round(24 * SECONDS))
         left = float(last.velocities[0][:, 0].mean())
         what = f"{method.label}, {substeps or 'adaptive'} steps a frame: velocity after 1 s"
-        found.append(within(what, left, math.exp(-RATE * SECONDS), 1e-9, "m/s"))
+        share = method.share(1e-9, "decay")
+        found.append(within(what, left, math.exp(-RATE * SECONDS), share, "m/s"))
     return found
 
 
@@ -71,7 +72,7 @@ def _fall_check(method: Method, rate: float) -> Check:
     speed = -float(last.velocities[0][:, 2].mean())
     exact = -GRAVITY / rate * math.expm1(-rate * last.time)
     what = f"{method.label}, α = {rate:g}/s: speed after falling for {FALL_FRAMES} frames"
-    return within(what, speed, exact, 1e-9, "m/s")
+    return within(what, speed, exact, method.share(1e-9, "decay"), "m/s")
 
 
 def _decay(method: Method) -> tuple[wobble.Vectors, wobble.Vectors, float]:
