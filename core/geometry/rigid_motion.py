@@ -92,6 +92,14 @@ def angular_velocity(inertia: Tensor, momentum: Tensor) -> Tensor:
     return (inverse @ momentum[:, :, None])[:, :, 0]
 
 
+def skew(vectors: Tensor) -> Tensor:
+    """Return the (G, 3, 3) matrices of the cross products with (G, 3) vectors."""
+    x, y, z = vectors.unbind(1)
+    zero = torch.zeros_like(x)
+    rows = [(zero, -z, y), (z, zero, -x), (-y, x, zero)]
+    return torch.stack([torch.stack(row, dim=1) for row in rows], dim=1)
+
+
 def _sums(values: Tensor, offsets: Tensor | None) -> Tensor:
     """Return (B, …) sums of (N, …) values over each body."""
     if offsets is None:

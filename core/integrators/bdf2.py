@@ -27,7 +27,7 @@ class BDF2(Integrator):
 
     Args:
         tolerance: a step has converged when a Newton step moves nothing faster than this, in m/s;
-            None is 0.001, and where surfaces touch a fiftieth of the fastest motion if that
+            None is 0.001, and where surfaces touch a 200th of the fastest motion if that
             is more.
 
     Source: Hairer and Wanner, "Solving Ordinary Differential Equations II", 2nd edition, chapter

@@ -19,7 +19,7 @@ class ImplicitEuler(Integrator):
 
     Args:
         tolerance: a step has converged when a Newton step moves nothing faster than this, in m/s;
-            None is 0.001, and where surfaces touch a fiftieth of the fastest motion if that
+            None is 0.001, and where surfaces touch a 200th of the fastest motion if that
             is more.
 
     Source: Martin et al., "Example-Based Elastic Materials", ACM Transactions on Graphics 30(4),

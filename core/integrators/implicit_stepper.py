@@ -252,18 +252,17 @@ class ImplicitStepper(TimeStepper):
         if contact is None and not finds:
             share = self._impact_share(state, seconds, None, taken)
             return np.empty((0, 3)), Approach(1.0), *share
-        displacement = self._unhindered.displacement(state, seconds, frame, fraction)
+        unhindered = self._unhindered.of(state, seconds, frame, fraction)
         points, approach, collider_moves = np.empty((0, 3)), Approach(1.0), None
         if contact is not None:
             surface, colliders = contact.surface, _colliders_of(state, contact)
             points = surface.points(state.positions.cpu().numpy(), colliders)
             collider_moves = surface.colliders_at(frame, fraction) - colliders
-            moves = surface.points(displacement.cpu().numpy(), collider_moves)
+            moves = surface.points(unhindered.displacement.cpu().numpy(), collider_moves)
             approach = contact.approach_limit.approach(points, moves)
         impact = None
         if impacts is not None and finds:
-            pull = self._unhindered.acceleration(state.positions)
-            impact = impacts.first(state, seconds, displacement, pull, collider_moves)
+            impact = impacts.first(state, seconds, unhindered, collider_moves)
         return points, approach, *self._impact_share(state, seconds, impact, taken)
 
     @staticmethod

@@ -30,7 +30,7 @@ class SDIRK2(Integrator):
 
     Args:
         tolerance: a step has converged when a Newton step moves nothing faster than this, in m/s;
-            None is 0.001, and where surfaces touch a fiftieth of the fastest motion if that
+            None is 0.001, and where surfaces touch a 200th of the fastest motion if that
             is more.
 
     Sources: Alexander, "Diagonally implicit Runge–Kutta methods for stiff O.D.E.'s", SIAM Journal

@@ -3,13 +3,29 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from scipy.spatial import KDTree
 from torch import Tensor
 
 from ..state import State
 from ..system import System
-from .rigid_frames import RigidFrames
+from .rigid_frames import RigidFrames, RigidMotion
+
+
+class Unhindered(NamedTuple):
+    """The motion of a time to come, if nothing is in the way.
+
+    Args:
+        displacement: (3, N) in metres.
+        acceleration: (3, N) of free fall and of forces on whole bodies, in m/s².
+        motion: of the frames of bodies, without forces.
+    """
+
+    displacement: Tensor
+    acceleration: Tensor
+    motion: RigidMotion
 
 
 class UnhinderedMotion:
@@ -29,12 +45,12 @@ class UnhinderedMotion:
         #: (F,) vertices that follow moving pins, and (F,) the places of these among all pins.
         self._followers, self._leaders = self._nearest_pins()
 
-    def displacement(self, state: State, seconds: float, frame: int, fraction: float) -> Tensor:
-        """(3, N) in metres, of so many seconds until a fraction of the way from a frame to the
-        next; the system is taken there."""
+    def of(self, state: State, seconds: float, frame: int, fraction: float) -> Unhindered:
+        """The motion of so many seconds until a fraction of the way from a frame to the next; the
+        system is taken there."""
         system = self._system
         system.go_to(frame, fraction)
-        at, acceleration = state.positions, self.acceleration(state.positions)
+        at, acceleration = state.positions, self._acceleration(state.positions)
         motion = self._frames.begin(at, state.velocities, seconds)
         rigid = motion.carried(at, 0.0, seconds) - at
         moved = torch.where(self._frames.are_free, rigid, seconds * state.velocities)
@@ -45,9 +61,9 @@ class UnhinderedMotion:
             change = prescribed - seconds * state.velocities[:, pins.vertices]
             moved[:, self._followers] += change[:, self._leaders]
             moved[:, pins.vertices] = prescribed
-        return moved
+        return Unhindered(moved, acceleration, motion)
 
-    def acceleration(self, positions: Tensor) -> Tensor:
+    def _acceleration(self, positions: Tensor) -> Tensor:
         """(3, N) of free fall and of forces on whole bodies, now, in m/s²."""
         system = self._system
         acceleration, forces = system.free_acceleration, torch.zeros_like(positions)

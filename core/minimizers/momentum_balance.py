@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..geometry.components import components
+from ..geometry.rigid_motion import rigid_velocity, skew
 from ..potentials import Pressure, TargetVolume
 from ..system import System
 from .incremental_potential import IncrementalPotential
@@ -93,12 +94,7 @@ def _balanced(positions: Tensor, gradient: Tensor, weights: Tensor) -> Tensor:
         gradient: (3, n) of the energy, in newtons.
         weights: (n,) of inertia, in N/m.
     """
-    whole = weights.sum()
-    centre = ((weights * positions).sum(1) / whole)[:, None]
-    arms = positions - centre
-    moment = torch.linalg.cross(arms, gradient, dim=0).sum(1)
-    inertia = (weights * arms.square()).sum() * torch.eye(3).to(arms) - (weights * arms) @ arms.T
-    turn = -torch.linalg.solve(inertia, moment)
-    skew = torch.linalg.cross(torch.eye(3).to(arms), turn.expand(3, 3), dim=1)
-    rotation = torch.linalg.matrix_exp(skew)
-    return centre - (gradient.sum(1) / whole)[:, None] + rotation @ arms
+    missing = rigid_velocity(weights, positions, -gradient / weights)
+    centre, shift = missing.centre.T, missing.linear.T
+    rotation = torch.linalg.matrix_exp(skew(missing.angular))[0]
+    return centre + shift + rotation @ (positions - centre)

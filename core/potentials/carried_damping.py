@@ -17,7 +17,7 @@ from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..compiled import is_compiled
 from ..geometry.components import components
-from ..geometry.rigid_motion import MIN_INERTIA_RATIO, angular_velocity, rigid_velocity
+from ..geometry.rigid_motion import MIN_INERTIA_RATIO, angular_velocity, rigid_velocity, skew
 from ..geometry.segments import segment_sums
 from ..kernels import carried_damping as loops
 from ..scene.channel import ROUNDING
@@ -357,7 +357,7 @@ class CarriedDamping(PrescribedPotential):
             self._points(quantities, *self._before(*end, seconds)) for seconds in (since, until)
         )
         motion = self._motion(start_points, end_points)
-        turned = torch.linalg.matrix_exp(_skew(motion.rotation)) - torch.eye(3).to(start_points)
+        turned = torch.linalg.matrix_exp(skew(motion.rotation)) - torch.eye(3).to(start_points)
 
         def displaced(places: Tensor, groups: Tensor) -> Tensor:
             arms = places - motion.centre[groups]
@@ -395,14 +395,6 @@ def rigid_motion(
     rotation = chord * (2.0 * torch.atan(0.5 * length) / length)
     remainder = (change - motion.at(middle, groups)).T
     return RigidMotion(centre - 0.5 * shift, shift, rotation, remainder)
-
-
-def _skew(vectors: Tensor) -> Tensor:
-    """(G, 3, 3) matrices of the cross products with (G, 3) vectors."""
-    x, y, z = vectors.unbind(1)
-    zero = torch.zeros_like(x)
-    rows = [(zero, -z, y), (z, zero, -x), (-y, x, zero)]
-    return torch.stack([torch.stack(row, dim=1) for row in rows], dim=1)
 
 
 def _paths_of(system: Nodes) -> list[_Path]:

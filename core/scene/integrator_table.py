@@ -38,7 +38,7 @@ class IntegratorRow:
 INTEGRATORS = {
     "automatic": IntegratorRow(
         "Automatic",
-        "Many short steps where they are quick, else Implicit Euler",
+        "Many short steps where they are quick, else SDIRK2",
         "automatic.Automatic",
         supports_contact=True,
     ),

@@ -55,11 +55,9 @@ def first_impact(simulator: Simulator, seconds: float = FRAME) -> Impact | None:
     stepper, system, state = simulator.stepper, simulator.system, simulator.state
     assert isinstance(stepper, ImplicitStepper)
     contact = MeshContact(system.scene, system.meshes, 1.0) if system.scene.contact else None
-    unhindered = UnhinderedMotion(system, stepper.frames)
-    moved = unhindered.displacement(state, seconds, 0, 1.0)
-    pull = unhindered.acceleration(state.positions)
+    unhindered = UnhinderedMotion(system, stepper.frames).of(state, seconds, 0, 1.0)
     still = None if contact is None else np.zeros_like(contact.surface.colliders_at(0, 0.0))
-    return Impacts(system, stepper.frames, contact).first(state, seconds, moved, pull, still)
+    return Impacts(system, stepper.frames, contact).first(state, seconds, unhindered, still)
 
 
 @pytest.mark.parametrize("on", ["ground", "plate"])
