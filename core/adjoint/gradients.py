@@ -240,7 +240,7 @@ class Gradients:
         if not bool((static > 0.0).any()):
             return 0.0
         points = self._ground.points
-        way = gather(points, (positions - step.coasting_origin)[:2])
+        way = gather(points, (positions - step.friction_origin)[:2])
         sizes = points.of_bodies(given["diagonals"])
         threshold = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * sizes
         lengths = slide_lengths(way.square().sum(0), threshold)

@@ -388,6 +388,7 @@ class ImplicitRun:
                 stage.impulse_time,
                 coasting.past,
                 coasting.origin,
+                coasting.slip_origin,
                 origin,
             )
             end = positions.detach().requires_grad_()
@@ -417,6 +418,7 @@ class ImplicitRun:
             impulse_time=_plain(on_tape.impulse_time),
             past=tuple(Past(w, _plain(at), seconds) for w, at, seconds in on_tape.past),
             origin=_plain(on_tape.origin),
+            slip_origin=_plain(on_tape.slip_origin),
         )
         objective.begin(plain)
         objective.update_lagged(positions)

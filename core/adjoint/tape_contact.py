@@ -288,7 +288,7 @@ class TapeContact:
     def _origin(self, step: TimeStep) -> Tensor:
         """(K, 4, 3) that the ways of the vertices of pairs are measured from."""
         colliders = self._colliders if step.collider_origin is None else step.collider_origin
-        return self._gathered(step.coasting_origin, colliders)
+        return self._gathered(step.friction_origin, colliders)
 
     def _gathered(self, positions: Tensor, colliders: Points) -> Tensor:
         """(K, 4, 3) of the vertices of pairs, by (3, N) of tetrahedra."""

@@ -56,7 +56,10 @@ class _BDF2Stepper(ImplicitStepper):
         ]
         span, weights = 2.0 / 3.0 * h, (4.0 / 3.0, -1.0 / 3.0)
         impulse = impulse * (3.0 - keep) / 3.0
-        stage = Stage(h, span, weights, weights, (2.0 * span, -span), impulse)
+        # By the velocity, friction is 1.5 times as stiff: what slides would be 3 % too slow.
+        stage = Stage(
+            h, span, weights, weights, (2.0 * span, -span), impulse, slides_from_start=True
+        )
         return Step(self._system, self.frames, h, (stage,), moments, velocities)
 
     def history(self, state: State) -> tuple[Tensor, Tensor] | None:

@@ -386,7 +386,16 @@ class ImplicitStepper(TimeStepper):
             collider_ends = contact.surface.colliders_at(*when)
         origin = stage.collider_origin(colliders, collider_ends)
         objective.begin(
-            TimeStep(start, inertial, span, impulse, coasting.past, coasting.origin, origin)
+            TimeStep(
+                start,
+                inertial,
+                span,
+                impulse,
+                coasting.past,
+                coasting.origin,
+                coasting.slip_origin,
+                origin,
+            )
         )
         relaxation = self._relaxation(carried - start, span)
         tolerance = relaxation * self._tolerance * span

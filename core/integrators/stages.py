@@ -44,6 +44,8 @@ class Stage:
         impulse_time: σ in seconds, a number or (N,).
         retention: r, a number or (N,).
         damping: α in 1/s, a number or (N,); 0 where the velocities of moments have decayed.
+        slides_from_start: whether friction goes by the way since the step began, in place of the
+            velocity at its end.
     """
 
     end: float
@@ -54,13 +56,18 @@ class Stage:
     impulse_time: Tensor | float
     retention: Tensor | float = 1.0
     damping: Tensor | float = 0.0
+    slides_from_start: bool = False
 
     def collider_origin(self, start: Points | None, end: Points | None) -> Points | None:
-        """(C, 3) such that colliders at the end of the stage go (end − origin)/τ, by where the step
-        began; None where there are none."""
+        """(C, 3) that friction measures ways of colliders from; None where there are none.
+
+        Args:
+            start, end: (C, 3) where they are at the start of the step and at the end of the stage.
+        """
         if start is None or end is None:
             return None
-        return end - self.span / self.end * (end - start)
+        share = 1.0 if self.slides_from_start else self.span / self.end
+        return end - share * (end - start)
 
 
 @dataclass(frozen=True)
@@ -72,6 +79,7 @@ class Coasting:
         positions: (3, N) x̃ in metres.
         base: (3, N) Σ wₖ xₖ, carried along by the frames.
         origin: (3, N) x̂ such that what ends the stage at x goes (x − x̂)/τ.
+        slip_origin: (3, N) that friction measures ways from.
         carried: (3, N) where it would end if bodies were rigid.
         past: the moments that it looks back to.
     """
@@ -80,6 +88,7 @@ class Coasting:
     positions: Tensor
     base: Tensor
     origin: Tensor
+    slip_origin: Tensor
     carried: Tensor
     past: tuple[Past, ...]
 
@@ -135,10 +144,13 @@ class Step:
         free = self.system.free
         origin = base - tau * framed
         start = self.moments[0].positions
+        slip_origin = origin
+        if stage.slides_from_start:
+            slip_origin = motion.carried(start, 0.0, end) - end * framed
         positions = torch.where(free, base + tau * gained, start)
         mean = self.frames.spread(self.frames.mean_velocities(gained))
         carried = torch.where(free, base + tau * mean, start)
-        return Coasting(stage, positions, base, origin, carried, tuple(past))
+        return Coasting(stage, positions, base, origin, slip_origin, carried, tuple(past))
 
     def velocities(self, coasting: Coasting, positions: Tensor) -> Tensor:
         """(3, N) in m/s at the end of a stage that led to positions; prescribed ones as they went

@@ -302,7 +302,7 @@ class GroundFriction(Potential):
 
     def begin_time_step(self, step: TimeStep) -> None:
         slip = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * self._sizes
-        self.begin_step(step.coasting_origin, slip, normal_at=step.start)
+        self.begin_step(step.friction_origin, slip, normal_at=step.start)
 
     def begin_step(
         self, positions: Tensor, stick_threshold: Tensor, normal_at: Tensor | None = None

@@ -46,6 +46,8 @@ class TimeStep:
             place. Empty where that is ``start``, ``seconds`` before the end.
         origin: (3, N) x̂ such that what ends the step at x goes (x − x̂)/τ, in metres; None where
             that is Σ w xₖ over the past. Bodies that turn go otherwise.
+        slip_origin: (3, N) that friction measures ways from, in metres; None where it goes by the
+            velocity at the end, from ``origin``.
         collider_origin: (C, 3) the same of colliders; None where they stay.
         is_static: whether the step seeks an equilibrium: nothing has a velocity.
         stick_seconds: h of the stick threshold ε_v h of friction; None is ``seconds``.
@@ -57,6 +59,7 @@ class TimeStep:
     impulse_time: Tensor | float
     past: tuple[Past, ...] = ()
     origin: Tensor | None = None
+    slip_origin: Tensor | None = None
     collider_origin: NDArray[np.float64] | None = None
     is_static: bool = False
     stick_seconds: float | None = None
@@ -70,6 +73,11 @@ class TimeStep:
     def coasting_origin(self) -> Tensor:
         """(3, N) x̂ such that what ends the step at x goes (x − x̂) / seconds, in metres."""
         return weighted_past(self.history) if self.origin is None else self.origin
+
+    @property
+    def friction_origin(self) -> Tensor:
+        """(3, N) that friction measures ways from, in metres."""
+        return self.coasting_origin if self.slip_origin is None else self.slip_origin
 
     @property
     def length(self) -> float:

@@ -206,7 +206,7 @@ class MeshContact(Potential):
     def begin_time_step(self, step: TimeStep) -> None:
         thresholds = STICK_SPEED_RATIO * step.stick_time * self.sizes
         self.begin_step(
-            step.start, thresholds, self.points(step.coasting_origin, step.collider_origin)
+            step.start, thresholds, self.points(step.friction_origin, step.collider_origin)
         )
 
     def begin_step(
