@@ -45,6 +45,8 @@ class MomentumBalance:
         if not groups:
             return positions
         gradient = objective.gradient(positions)
+        if not bool(torch.isfinite(gradient).all()):
+            return positions
         weights = objective.inertia.weight * torch.ones_like(objective.system.mass)
         moved = positions.clone()
         for group in groups:

@@ -204,8 +204,8 @@ def test_a_frame_that_does_not_converge_is_taken_again_with_more_steps(
     assert frame.report.solver_statistics.converged
     substeps = frame.report.substeps
     assert substeps > 1
-    # To the same end as one that was asked for so many.
-    (asked,) = Simulator(_torn(make_block), method(), substeps=substeps).run(1)
+    # To the same end as implicit Euler that was asked for so many: a frame taken again is calm.
+    (asked,) = Simulator(_torn(make_block), ImplicitEuler(), substeps=substeps).run(1)
     assert torch.equal(frame.positions[0], asked.positions[0])
     # Only that frame needs them.
     *_, later = simulator.run(24)

@@ -235,10 +235,13 @@ def test_a_guard_against_compression_is_refused(make_block) -> None:
         Simulator(Scene([body]), XPBD())
 
 
-@pytest.mark.parametrize("damping", [{"stiffness_damping": 0.1}, {"viscosity": 10.0}])
+@pytest.mark.parametrize(
+    "damping", [{"stiffness_damping": 0.1}, {"viscosity": 10.0}, {"loss_factor": 0.2}]
+)
 def test_a_viscous_body_is_refused(make_block, damping: dict[str, float]) -> None:
     bodies = [SoftBody(make_block()), SoftBody(make_block(), name="Honey", **damping)]
-    with pytest.raises(SceneError, match="Honey: XPBD knows no stiffness damping and no viscosity"):
+    knows = "Honey: XPBD knows no loss factor, no stiffness damping and no viscosity"
+    with pytest.raises(SceneError, match=knows):
         Simulator(Scene(bodies), XPBD())
 
 
