@@ -79,15 +79,15 @@ def setup(*extra: str) -> None:
         DevError: no fitting Python, or pip failed.
     """
     for name in ("dev", *extra):
-        stamp, wanted = VENV / f"{name}.stamp", _fingerprint(name)
-        if stamp.exists() and stamp.read_text() == wanted:
+        stamp, fingerprint = VENV / f"{name}.stamp", _fingerprint(name)
+        if stamp.exists() and stamp.read_text() == fingerprint:
             continue
         _make_venv()
         print(f"Installing requirements/{name}.txt into {VENV}", flush=True)
         _pip("-r", f"requirements/{name}.txt", *(["-e", "."] if name == "dev" else []))
         if name == "dev":
             _check_bpy()
-        stamp.write_text(wanted)
+        stamp.write_text(fingerprint)
 
 
 def _fingerprint(name: str) -> str:
@@ -223,10 +223,10 @@ def _compiled_loops(pythons: Sequence[str]) -> Path:
         LoopsError: a Python could not compile them.
     """
     setup()
-    own = fitting_python.version_of([str(PYTHON)])
+    version_here = fitting_python.version_of([str(PYTHON)])
     programs = [str(PYTHON), *pythons]
     for version in fitting_python.VERSIONS:
-        if version == own:
+        if version == version_here:
             continue
         program = compiled_loops.make_solver_python(version)
         if program is None:

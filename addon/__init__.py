@@ -10,7 +10,7 @@ from pathlib import Path
 import bpy
 
 from ..core.errors import legible
-from . import command_line, operators, panels, preferences, properties, render_check
+from . import command_line, operators, panels, preferences, properties, render_check, translations
 from .cache import cache_moves, packed_frames, trash
 from .capture import fingerprint
 from .capture.objects import is_soft_body
@@ -31,6 +31,7 @@ Handler = Callable[..., object]
 
 
 def register() -> None:
+    translations.register()
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     properties.attach()
@@ -64,6 +65,7 @@ def unregister() -> None:
     properties.detach()
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)
+    translations.unregister()
 
 
 def _prepare_worker() -> None:

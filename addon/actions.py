@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Supple does, as functions that wait for the result: for scripts and the command line.
+"""Supple's actions as functions that wait for the result, for scripts and the command line.
 
 Each returns a sentence for the user and raises SuppleError with one when it cannot be done.
 """
@@ -76,15 +76,15 @@ def pack_frames(context: bpy.types.Context, is_inside: bool = False) -> str:
 
 
 def pack_notes(context: bpy.types.Context) -> list[str]:
-    """What another machine shows of the file as it is, if anything is simulated."""
+    """Notes on what other machines need to show the file; none where nothing is simulated."""
     return [note] if (note := packed_frames.travel_note([context.scene])) else []
 
 
 def why_no_bake(context: bpy.types.Context) -> str:
-    """What keeps the soft bodies from being baked, at a glance; empty when nothing does."""
+    """The reason why soft bodies cannot be baked, found quickly; empty when they can."""
     playing = dict(mesh_cache.playing(all_soft_bodies(context)))
     if not playing:
-        return "Nothing is simulated yet; press Simulate first."
+        return "Nothing is simulated yet. Press Simulate first."
     return next(filter(None, map(pc2.why_unreadable, playing.values())), "")
 
 
@@ -93,12 +93,12 @@ def take_start(obj: bpy.types.Object, source: bpy.types.Object, frame: int) -> s
     animation."""
     modifier = modifiers.find_modifier(source)
     if modifier is None:
-        raise SuppleError(f"{source.name} shows no simulated frames; simulate it first.")
+        raise SuppleError(f"{source.name} shows no simulated frames. Simulate it first.")
     now, then = len(obj.data.vertices), source.supple.simulated_vertices
     if then and now != then:
         raise SuppleError(
-            f"{obj.name} has {now} vertices, and {source.name} had {then} when it was simulated; "
-            "take a run of the same mesh."
+            f"{obj.name} has {now} vertices, and {source.name} had {then} when it was "
+            "simulated. Choose a run of the same mesh."
         )
     path = absolute(modifier.filepath)
     start = modifiers.simulated_start(modifier)
@@ -106,8 +106,8 @@ def take_start(obj: bpy.types.Object, source: bpy.types.Object, frame: int) -> s
     shown = min(max(frame, int(modifier.frame_start)), last)
     if shown == start:
         raise SuppleError(
-            f"Frame {shown} is the start of that run, where {source.name} has not moved yet; go to "
-            "a later one."
+            f"{source.name} has not moved yet at frame {shown}, the start of that run. Go to a "
+            "later frame."
         )
     props = obj.supple
     props.start_run, props.start_run_frame = portable(path), shown - start
@@ -122,8 +122,7 @@ def show_field(context: bpy.types.Context, name: str) -> str:
         raise SuppleError("The scene has no soft body to show a field of.")
     colours = fields.show(objects, name, context.scene)
     return (
-        f"{RESULTS[name].label}: {colours}. The colours are seen in Material Preview, Rendered, "
-        "and renders."
+        f"{RESULTS[name].label}: {colours}. Material Preview, Rendered and renders show the colors."
     )
 
 
@@ -137,7 +136,7 @@ def free(context: bpy.types.Context) -> str:
     """Removes playback, baked keys and previews, and moves the scene's simulated frames on the disk
     to the trash, from which undo takes them back; says which of them there were."""
     if session.is_running():
-        raise SuppleError("A simulation is running; cancel it with Esc first.")
+        raise SuppleError("A simulation is running. Cancel it with Esc first.")
     scene = context.scene
     editable = [obj for obj in scene.objects if obj.is_editable]
     scene_cache.check_free(scene)
@@ -160,14 +159,16 @@ def free(context: bpy.types.Context) -> str:
     removed += [f"the smoothing of {named(smoothed)}"] if smoothed and not played else []
     removed += ["the preview of tetrahedra"] if had_preview else []
     if not removed:
-        return "There was nothing to remove."
+        return "There is nothing to remove."
     *others, last = removed
     message = f"Removed {', '.join(others)} and {last}." if others else f"Removed {last}."
     if edited:
-        message += f" Since they were edited after Bake, meshes of their own stay: {named(edited)}."
+        message += (
+            f" These objects keep their own meshes, which were edited after Bake: {named(edited)}."
+        )
     if not had_frames:
         return message
-    return f"{message} Undo brings them back; Remove Unused Caches deletes them from the disk."
+    return f"{message} Undo brings them back. Remove Unused Caches deletes them from the disk."
 
 
 def baked_bodies(scene: bpy.types.Scene) -> list[bpy.types.Object]:

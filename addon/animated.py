@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of an object or a scene is keyed or driven, and what carries an object over the frames.
+"""Keyed and driven properties of objects and scenes, and the animation that moves an object.
 
 Panels ask at every redraw, so nothing is evaluated.
 """
@@ -84,7 +84,7 @@ def curve_of(owner: bpy.types.ID, setting: str) -> bpy.types.FCurve | None:
 
 
 def own_curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
-    """Those of its action, where neither NLA tracks nor drivers have a say as well."""
+    """The curves of its action; none where NLA tracks or drivers act as well."""
     data = owner.animation_data
     if data is None or data.action is None or data.action_slot is None or len(data.nla_tracks):
         return
@@ -116,8 +116,8 @@ _BY_FILE = "TRANSFORM_CACHE"
 
 
 def movers(obj: bpy.types.Object) -> list[str]:
-    """Such as ``its animation``, ``its constraint Child Of`` or ``its parent Hand``; none of an
-    object that stays where it is, and not its rigid body."""
+    """Names of what moves an object, such as ``its animation`` or ``its parent Hand``, except
+    for rigid bodies."""
     return _movers(obj, frozenset())
 
 
@@ -130,15 +130,15 @@ def _movers(obj: bpy.types.Object, followers: frozenset[bpy.types.Object]) -> li
         return []
     followers |= {obj}
     paths = animated_paths(obj)
-    found = [ANIMATION] if any(path.startswith(_PLACE) for path in paths) else []
-    found += [
+    names = [ANIMATION] if any(path.startswith(_PLACE) for path in paths) else []
+    names += [
         f"its constraint {each.name}"
         for each in obj.constraints
         if _acts(each) and _is_moving(each, paths, followers)
     ]
     if obj.parent is not None and _carries(obj, followers):
-        found.append(f"its parent {obj.parent.name}")
-    return found
+        names.append(f"its parent {obj.parent.name}")
+    return names
 
 
 def _moves(obj: bpy.types.Object, followers: frozenset[bpy.types.Object]) -> bool:

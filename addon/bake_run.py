@@ -24,20 +24,20 @@ from .steps import Steps, scaled
 #: Kinds of keys, with their names and descriptions.
 AUTOMATIC, FILE, EXPORT = "automatic", "file", "export"
 KINDS = (
-    (AUTOMATIC, "Automatic", "Keys for export where so many play fast enough, else for this file"),
+    (AUTOMATIC, "Automatic", "Export, unless so many keys would play too slowly"),
     (
         FILE,
         "This File",
         "Absolute keys, which play fastest. glTF and FBX files do not hold their motion",
     ),
-    (EXPORT, "Export", "Relative keys, which glTF and FBX files hold, too"),
+    (EXPORT, "Export", "Relative keys, which glTF and FBX files hold as well"),
 )
 # Relative keys take Blender 4.5 some 34 ns a frame for each two keys of a body, whatever its
 # vertices, and 5.2 a seventh of it: 17 ms at the most.
 _MOST_SQUARED_KEYS = 500_000
 _ABSOLUTE = (
-    "The keys are absolute: Alembic and USD files hold their motion, glTF and FBX files do not. "
-    "For these, bake with Keys: Export."
+    "The keys are absolute: Alembic and USD files hold their motion, glTF and FBX files do "
+    "not. For glTF and FBX, set Keys to Export and bake again."
 )
 _RELATIVE = "glTF, FBX, Alembic and USD files hold their motion."
 _WITH_MODIFIERS = "glTF, FBX (without Apply Modifiers), Alembic and USD files hold their motion."
@@ -55,11 +55,11 @@ class Bake:
         SuppleError: when it cannot be; nothing was changed.
     """
 
-    cancelling = "Esc cancels; then nothing is baked."
+    cancelling = "Press Esc to cancel. Nothing is baked then."
 
     def __init__(self, context: bpy.types.Context, step: int = 1, kind: str = AUTOMATIC) -> None:
         if step < 1:
-            raise SuppleError(f"A bake has a key every so many frames, at least 1, not {step}.")
+            raise SuppleError(f"Frame Step must be at least 1, not {step}.")
         self._objects = _bodies(context)
         if not self._objects:
             raise SuppleError("The scene has no soft body to bake.")
@@ -90,11 +90,11 @@ class Bake:
         return self._done
 
     def describe(self) -> str:
-        return "Fitting shape keys to what is seen"
+        return "Fitting shape keys to the visible mesh"
 
     def cancel(self) -> str:
         self._fits.close()
-        return "Cancelled; nothing is baked."
+        return "Cancelled. Nothing was baked."
 
     def finish(self, context: bpy.types.Context) -> str:
         done: list[bpy.types.Object] = []
@@ -128,21 +128,21 @@ class Bake:
         return " ".join(filter(None, parts))
 
     def _travel_note(self) -> str:
-        """What another machine shows of the saved file."""
+        """A note on what other machines need to show the saved file."""
         left = packed_frames.travel_note(list(bpy.data.scenes))
-        return left or "Any machine shows them, with or without Supple."
+        return left or "They play on any machine, with or without Supple."
 
     def _outdated_note(self) -> str:
         """That the bake is of an earlier simulation."""
         if not self._changed:
             return ""
         return (
-            f"It is of the simulation before what was changed since ({self._changed}); simulate "
-            "and bake again for that."
+            "The bake is out of date, since this was changed after the simulation: "
+            f"{self._changed}. Simulate and bake again."
         )
 
     def _export_note(self) -> str:
-        """Which other files hold the motion."""
+        """A note on the exported file formats that hold the motion."""
         if _are_absolute(self._objects):
             return _ABSOLUTE
         return _WITH_MODIFIERS if any(map(_has_modifiers, self._objects)) else _RELATIVE
@@ -163,7 +163,7 @@ class Bake:
             self._seen[index] = shown.seen
         if not changed:
             return []
-        return [f"As the Mesh Cache modifier shows the frames, not as simulated: {named(changed)}."]
+        return [f"Baked with the edited settings of the Mesh Cache modifier: {named(changed)}."]
 
     def _fitted(self) -> Steps[None]:
         """Replaces the frames of bodies that are seen otherwise than by their own vertices."""
@@ -180,7 +180,7 @@ class Bake:
     def _message(self) -> str:
         names, count = named(self._objects), len(self._frames[0])
         keys, step = len(shape_keys.kept_frames(count, self._key_step)), self._key_step
-        sparse = f", {keys} of them, one every {step} frames and one at the last"
+        sparse = f", with {keys} keys, one every {step} frames and one at the last frame"
         return f"Baked {count} frames to shape keys{sparse if step > 1 else ''}: {names}."
 
 
@@ -205,17 +205,16 @@ def is_quick(context: bpy.types.Context) -> bool:
 
 
 def outdated_changes(context: bpy.types.Context) -> list[str]:
-    """What was changed since the simulation that a bake takes, a text for each body and the scene;
-    empty where nothing was."""
+    """Changes since the simulation to bake, a text for each body and the scene."""
     return outdated.changed_since(context, _bodies(context))
 
 
 def outdated_warning(changes: Sequence[str]) -> str:
-    """What a bake reports that was not asked about."""
-    return f"The simulation is out of date, since this was changed: {'; '.join(changes)}."
+    """The warning about changes that a bake without a question reports."""
+    return f"The simulation is out of date. Changed since: {'; '.join(changes)}."
 
 
 def _bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """Of those that are hidden, which are not simulated, the ones that have frames."""
+    """The soft bodies to bake: the visible ones, and hidden ones that have frames."""
     bodies = all_soft_bodies(context)
     return [obj for obj in bodies if obj.visible_get() or find_modifier(obj) is not None]

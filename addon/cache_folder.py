@@ -38,8 +38,8 @@ def resolved(text: str, file: Path | None) -> Path:
         folder = absolute(text)
     elif file is None:
         raise SuppleError(
-            f"The cache folder {text} lies beside the .blend file, which is not saved yet; "
-            "save it, or choose another folder."
+            f"The cache folder {text} lies beside the .blend file, which is not saved yet. "
+            "Save it, or choose another folder."
         )
     else:
         folder = absolute(text, file.parent)
@@ -73,10 +73,10 @@ def _why_not_whole(text: str) -> str:
     """Why a setting is no whole path, and the cure; empty where it is one."""
     if os.name != "nt":
         if _DRIVE.match(text):
-            return "lies on a drive of Windows, which this system does not have. Choose another."
+            return "is on a Windows drive, which this system does not have. Choose another folder."
         if text.startswith("\\\\"):
             return (
-                "is a network folder as Windows writes it. Mount it here, and choose the folder "
+                "is a Windows network path. Mount the network folder, and choose the folder "
                 "where it is mounted."
             )
         if text.startswith("/") and "\\" in text:
@@ -88,8 +88,8 @@ def _why_not_whole(text: str) -> str:
         return f"holds a variable or ~, which are not replaced. Write {expanded} instead."
     if not Path(text).is_absolute():
         return (
-            "is no whole path. Begin it with // to have it beside the .blend file, or choose a "
-            "folder by its whole path."
+            "is a relative path. Begin it with // to place it beside the .blend file, or "
+            "choose an absolute path."
         )
     return ""
 
@@ -112,19 +112,20 @@ def _check(folder: Path, start: Path) -> None:
         size = len(path.name if os.name == "nt" else os.fsencode(path.name))
         if size > _LONGEST_NAME:
             raise SuppleError(
-                f"In the cache folder, the name {_short(path.name)} has {size} bytes; a folder's "
-                f"may have {_LONGEST_NAME}. Choose a shorter one."
+                f"In the cache folder, the name {_short(path.name)} has {size} bytes, and "
+                f"folder names may have {_LONGEST_NAME}. Choose a shorter name."
             )
         is_new = path not in (start, *start.parents) and not os.path.lexists(path)
         if is_new and (variable := _VARIABLE.search(path.name)):
             raise SuppleError(
-                f"In the cache folder {_short(str(folder))}, {variable[0]} is not replaced. Write "
-                "what it stands for."
+                f"In the cache folder {_short(str(folder))}, {variable[0]} is not replaced. "
+                "Write its value instead."
             )
     if (size := len(os.fsencode(folder)) + _ROOM) > _LONGEST_PATH:
         raise SuppleError(
-            f"The path of the cache folder {_short(str(folder))} is too long: files in it would "
-            f"have up to {size} bytes in theirs, and Blender reads {_LONGEST_PATH}. Choose another."
+            f"The path of the cache folder {_short(str(folder))} is too long: paths of its "
+            f"files would have up to {size} bytes, and Blender reads {_LONGEST_PATH}. Choose "
+            "another folder."
         )
 
 

@@ -35,7 +35,7 @@ from .playback import mesh_cache, rendered
 
 
 def parsed_frames(text: str) -> tuple[int, int]:
-    """``1-60`` as (1, 60)."""
+    """Parse a range of frames: ``1-60`` as (1, 60)."""
     match = re.fullmatch(r"(-?\d+)-(-?\d+)", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a frame range such as 1-60")
@@ -46,16 +46,16 @@ def parsed_frames(text: str) -> tuple[int, int]:
 
 
 def parsed_count(text: str) -> int:
-    """``12`` as 12."""
+    """Parse a number of frames: ``12`` as 12."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number such as 24")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number such as 24")
     return int(text)
 
 
 def parsed_step(text: str) -> int:
-    """``2`` as 2."""
+    """Parse a frame step: ``2`` as 2."""
     if not (step := parsed_count(text)):
-        raise argparse.ArgumentTypeError("a key comes every so many frames, at least 1")
+        raise argparse.ArgumentTypeError("the frame step must be at least 1")
     return step
 
 
@@ -82,35 +82,36 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
         "--frames",
         type=parsed_frames,
         metavar="A-B",
-        help="first and last frame, as --frames=-5-60 where the first is below 0; those that are "
-        "set in the file when left out",
+        help="first and last frame, as --frames=-5-60 for a negative first frame; default: "
+        "the frame range of the file",
     )
     common.add_argument(
         "--pre-roll",
         type=parsed_count,
         metavar="N",
-        help="frames to simulate before the first, which are not shown",
+        help="frames to simulate before the first one, without showing them",
     )
     common.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), help="what computes; auto chooses"
+        "--device", choices=("auto", "cpu", "cuda"), help="device that computes; auto chooses"
     )
     common.add_argument(
         "--integrator",
         choices=INTEGRATORS,
         metavar="NAME",
-        help=f"of bodies that have none of their own: {', '.join(INTEGRATORS)}",
+        help=f"integrator of the scene: {', '.join(INTEGRATORS)}",
     )
     common.add_argument(
-        "--substeps", type=parsed_count, metavar="N", help="time steps a frame; 0 chooses"
+        "--substeps", type=parsed_count, metavar="N", help="time steps per frame; 0 chooses"
     )
     common.add_argument(
         "--results",
         type=parsed_results,
         metavar="NAMES",
-        help=f"fields to keep beside the frames, of {', '.join(RESULTS)}, with commas and no "
-        "spaces between them",
+        help=f"fields to record, separated by commas without spaces: {', '.join(RESULTS)}",
     )
-    common.add_argument("--cache", type=Path, metavar="FOLDER", help="for the simulated frames")
+    common.add_argument(
+        "--cache", type=Path, metavar="FOLDER", help="folder for the simulated frames"
+    )
     return common
 
 
@@ -129,35 +130,35 @@ def print_all() -> None:
 def _as_on_disk(error: UnicodeError) -> tuple[str | bytes, int]:
     if isinstance(error, UnicodeEncodeError):
         with contextlib.suppress(UnicodeEncodeError):
-            found = error.object[error.start : error.end]
-            return found.encode("ascii", errors="surrogateescape"), error.end
+            broken = error.object[error.start : error.end]
+            return broken.encode("ascii", errors="surrogateescape"), error.end
     return codecs.backslashreplace_errors(error)
 
 
-def output_file(wanted: Path | None, ending: str) -> Path:
+def output_file(path: Path | None, ending: str) -> Path:
     """The .blend file to be written, in a folder that takes it; by default beside the open one.
 
     Raises:
         SuppleError: when it cannot be.
     """
-    output = _beside(wanted, ending)
+    output = _beside(path, ending)
     if output.is_dir():
-        raise SuppleError(f"{output} is a folder; name a file as --output.")
+        raise SuppleError(f"{output} is a folder. Name a file as --output.")
     if _is_open(output):
         raise SuppleError(
-            f"{output} is the file that was opened, which stays as it is; name another as --output."
+            f"{output} is the opened file, which is not overwritten. Name another file as --output."
         )
     _made(output.parent)
     return output
 
 
-def output_folder(wanted: Path | None) -> Path:
-    """The same for a folder of images."""
-    return _made(_beside(wanted, "_frames"))
+def output_folder(path: Path | None) -> Path:
+    """The folder for rendered images, made where it is missing."""
+    return _made(_beside(path, "_frames"))
 
 
 def saved(output: Path) -> Path:
-    """Where a copy of the open file has been saved."""
+    """Save a copy of the open file and return its path."""
     try:
         finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
     except RuntimeError as error:
@@ -178,7 +179,7 @@ def check_camera(scene: bpy.types.Scene) -> None:
     has_strips = scene.sequence_editor is not None and len(scene.sequence_editor.strips_all) > 0
     if not any(cameras) and not has_strips:
         raise SuppleError(
-            f"The scene {scene.name} has no camera to render; choose one in its properties."
+            f"The scene {scene.name} has no camera to render. Choose one in its properties."
         )
 
 
@@ -224,7 +225,7 @@ def _views(render: bpy.types.RenderSettings, image: Path) -> list[Path]:
 
 def _why_not_whole(image: Path) -> str:
     if not image.is_file():
-        return f"{image} was not written; see Blender's own messages above."
+        return f"{image} was not written. See Blender's own messages above."
     if not image.read_bytes().endswith(_PNG_END):
         return f"{image} was not written whole. Free some space on its disk, then render again."
     return ""
@@ -243,11 +244,11 @@ def absolute_path(path: Path) -> Path:
     return Path.cwd() / path
 
 
-def _beside(wanted: Path | None, ending: str) -> Path:
+def _beside(path: Path | None, ending: str) -> Path:
     file = Path(bpy.data.filepath)
-    if wanted is None and not bpy.data.is_saved:
-        raise SuppleError("No .blend file is open; name one before --command, or an --output.")
-    return absolute_path(wanted or file.with_name(file.stem + ending))
+    if path is None and not bpy.data.is_saved:
+        raise SuppleError("No .blend file is open. Name one before --command, or an --output.")
+    return absolute_path(path or file.with_name(file.stem + ending))
 
 
 def _is_open(path: Path) -> bool:
@@ -285,7 +286,7 @@ def _images_as_png(settings: bpy.types.ImageFormatSettings) -> None:
 Action = Callable[[argparse.Namespace], None]
 
 INTERRUPTED = 130  # the status of a program that Ctrl-C ended
-STOPPED = "stopped; the frames so far are kept, and the same command goes on."
+STOPPED = "stopped. The frames so far are kept, and the same command resumes."
 
 _command: Any = None
 
@@ -355,17 +356,19 @@ def _ctrl_c_raises() -> Iterator[None]:
 
 
 def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
-    described = argparse.ArgumentParser(prog=program, description="Soft bodies without a window.")
+    described = argparse.ArgumentParser(
+        prog=program, description=("Simulate, bake and render soft bodies without a window.")
+    )
     commands = described.add_subparsers(required=True, metavar="COMMAND")
     common = common_options(with_file)
     simulate_command = commands.add_parser(
         "simulate",
         parents=[common],
-        help="simulate into the cache; goes on where an earlier run of the same scene stopped",
+        help="simulate into the cache; resumes an earlier run of the same scene",
     )
     simulate_command.set_defaults(action=simulate)
     bake_command = commands.add_parser(
-        "bake", parents=[common], help="simulate what is missing, bake shape keys, save the file"
+        "bake", parents=[common], help=("simulate missing frames, bake shape keys, save the file")
     )
     bake_command.add_argument(
         "--output", type=Path, metavar="FILE", help="default: <name>_baked.blend beside the file"
@@ -375,20 +378,20 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         type=parsed_step,
         default=1,
         metavar="N",
-        help="a key every N frames, and at the last; default: every frame",
+        help="a key every N frames, and at the last frame; default: every frame",
     )
     bake_command.add_argument(
         "--keys",
         choices=[name for name, *_ in KINDS],
         default=AUTOMATIC,
-        help="file: absolute, the fastest to play; export: relative, which glTF and FBX hold; "
-        "automatic: export where so many keys play fast enough",
+        help="file: absolute keys, the fastest to play; export: relative keys for glTF and "
+        "FBX; automatic: export, unless so many keys would play too slowly",
     )
     bake_command.set_defaults(action=bake)
     render_command = commands.add_parser(
         "render",
         parents=[common],
-        help="simulate what is missing up to the last frame, unless baked, and render PNG images",
+        help="simulate missing frames up to the last one, unless baked, and render PNG images",
     )
     render_command.add_argument(
         "--output", type=Path, metavar="FOLDER", help="default: <name>_frames beside the file"
@@ -396,12 +399,15 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     render_command.set_defaults(action=render)
     tool = argparse.ArgumentParser(add_help=False)
     tool.add_argument(
-        "tool", choices=TOOLS, metavar="TOOL", help=f"what is wanted of it: {', '.join(TOOLS)}"
+        "tool", choices=TOOLS, metavar="TOOL", help=f"tool to run: {', '.join(TOOLS)}"
     )
     find_command = commands.add_parser(
         "find",
         parents=[tool, common],
-        help="find a rest shape, throw, stiffness or forces of a soft body, set it, save the file",
+        help=(
+            "find a rest shape, a throw, a stiffness or forces of a soft body, set it, save "
+            "the file"
+        ),
     )
     find_command.add_argument("--object", metavar="NAME", help="default: the only soft body")
     find_command.add_argument(
@@ -556,7 +562,7 @@ def _choose_scene(name: str) -> None:
     scene = bpy.data.scenes.get(name)
     if scene is None:
         there = ", ".join(each.name for each in bpy.data.scenes)
-        raise SuppleError(f"The file has no scene {name}; name one as --scene: {there}.")
+        raise SuppleError(f"The file has no scene {name}. Name one of these as --scene: {there}.")
     bpy.context.window.scene = scene
 
 
@@ -565,11 +571,11 @@ def _log(message: str) -> None:
 
 
 def _soft_bodies() -> list[bpy.types.Object]:
-    found = soft_bodies(bpy.context)
-    if not found:
-        none = "The scene has no soft body; add one in Blender first."
+    bodies = soft_bodies(bpy.context)
+    if not bodies:
+        none = "The scene has no soft body. Add one in Blender first."
         raise SuppleError(" ".join(left_out(bpy.context)) or none)
-    return found
+    return bodies
 
 
 def _open(file: Path) -> None:

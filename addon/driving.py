@@ -134,7 +134,7 @@ def _passed(modifier: bpy.types.Modifier) -> set[str] | None:
 
 
 def _kinds(tree: bpy.types.NodeTree) -> Iterator[str]:
-    """Of all nodes, groups opened, from which geometry comes to a tree's output."""
+    """Kinds of the nodes, inside groups too, that send geometry to a tree's output."""
     ends = [node for node in tree.nodes if node.bl_idname == "NodeGroupOutput"]
     waiting, seen = [node for end in ends for node in _sources(end)], set()
     while waiting:
@@ -229,21 +229,22 @@ def followers(obj: bpy.types.Object) -> list[str]:
 
 
 def order(obj: bpy.types.Object) -> str:
-    """What drives and what refines, for people; empty where nothing does."""
+    """The modifiers that drive a body, and those that refine the result; empty without any."""
     parent = deforming_parent(obj)
     driving = [] if parent is None else [parent.name]
     driving += [modifier.name for modifier in drivers(obj) if is_shown(obj, modifier)]
     refining = [modifier.name for modifier in refiners(obj) if is_shown(obj, modifier)]
-    parts = [
-        f"{', '.join(names)} {verb if len(names) == 1 else verb.removesuffix('s')}"
-        for names, verb in ((driving, "drives"), (refining, "refines"))
-        if names
-    ]
-    return ", ".join(parts)
+    parts = [f"Follows: {', '.join(driving)}"] if driving else []
+    parts += [f"Applied after: {', '.join(refining)}"] if refining else []
+    return ". ".join(parts)
 
 
 def put_in_place(obj: bpy.types.Object) -> bool:
-    """Moves playback behind what drives and before what refines; False where it is there."""
+    """Move playback behind the modifiers that drive a body and before those that refine it.
+
+    Returns:
+        False where it already is there.
+    """
     playback = find_modifier(obj)
     if playback is None:
         return False
@@ -272,7 +273,7 @@ def without_refiners(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
     Raises:
         SuppleError: when animation would switch it on again.
     """
-    found = [
+    shown = [
         modifier
         for obj in objects
         if is_driven(obj)
@@ -280,11 +281,11 @@ def without_refiners(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
         if modifier.show_viewport
     ]
     try:
-        for modifier in found:
+        for modifier in shown:
             modifier.show_viewport = False
         yield
     finally:
-        for modifier in found:
+        for modifier in shown:
             modifier.show_viewport = True
 
 
@@ -295,11 +296,11 @@ def undriven(obj: bpy.types.Object) -> Iterator[None]:
     Raises:
         SuppleError: when animation would switch a modifier on again.
     """
-    found = [modifier for modifier in steady(obj, drivers(obj)) if modifier.show_viewport]
+    driving = [modifier for modifier in steady(obj, drivers(obj)) if modifier.show_viewport]
     bends, kind = deforming_parent(obj) is not None, obj.parent_type
     keys = obj.show_only_shape_key, obj.active_shape_key_index
     try:
-        for modifier in found:
+        for modifier in driving:
             modifier.show_viewport = False
         if bends:
             obj.parent_type = "OBJECT"
@@ -309,7 +310,7 @@ def undriven(obj: bpy.types.Object) -> Iterator[None]:
             obj.show_only_shape_key, obj.active_shape_key_index = True, 0
         yield
     finally:
-        for modifier in found:
+        for modifier in driving:
             modifier.show_viewport = True
         if bends:
             obj.parent_type = kind
@@ -382,6 +383,6 @@ def _users(obj: bpy.types.Object) -> Modifiers:
 
 
 def _place(obj: bpy.types.Object, playback: bpy.types.Modifier) -> int:
-    """How many of the user's modifiers stand before playback."""
+    """The number of the user's modifiers before playback."""
     before = obj.modifiers[: obj.modifiers.find(playback.name)]
     return sum(not is_own(modifier) for modifier in before)

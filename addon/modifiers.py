@@ -28,23 +28,23 @@ def simulated_start(modifier: bpy.types.Modifier) -> int:
 
 def find_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     """The playback modifier of an object."""
-    found = (m for m in _caches(obj) if not m.name.startswith(REFINED))
-    return next(found, None)
+    modifiers = (m for m in _caches(obj) if not m.name.startswith(REFINED))
+    return next(modifiers, None)
 
 
 def find_refined(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
-    """Those that play the mesh as other modifiers make it of the frames."""
+    """The modifiers that play the refined mesh."""
     return [m for m in _caches(obj) if m.name.startswith(REFINED)]
 
 
 def find_smooth(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     """The modifier that smooths what is played or baked."""
-    found = (m for m in obj.modifiers if m.type == "CORRECTIVE_SMOOTH" and is_own(m))
-    return next(found, None)
+    modifiers = (m for m in obj.modifiers if m.type == "CORRECTIVE_SMOOTH" and is_own(m))
+    return next(modifiers, None)
 
 
 def new_cache(obj: bpy.types.Object, name: str) -> bpy.types.Modifier:
-    """One more that plays frames, behind all others; its file is still to be chosen."""
+    """Add a Mesh Cache modifier behind all others, without a file."""
     modifier = obj.modifiers.new(name, "MESH_CACHE")
     modifier.cache_format = "PC2"
     modifier.interpolation = "LINEAR"

@@ -12,7 +12,7 @@ NAMED = 3
 
 
 def named(objects: Sequence[bpy.types.Object], plural: str = "soft bodies") -> str:
-    """Such as ``Cube, Ball`` or ``25 soft bodies``."""
+    """Names of objects for a message, such as ``Cube, Ball`` or ``25 soft bodies``."""
     if len(objects) > NAMED:
         return f"{len(objects)} {plural}"
     return ", ".join(obj.name for obj in objects)

@@ -44,7 +44,7 @@ def absolute(
 
 
 def link_or_copy(source: str | Path, target: str | Path) -> None:
-    """Of a file that nobody writes into, without copying its content where that is possible."""
+    """Link a file that nobody writes into, or copy it where the disk cannot link."""
     try:
         os.link(source, target)
     except OSError:  # another drive, or one that knows no links

@@ -21,16 +21,16 @@ class SupplePreferences(bpy.types.AddonPreferences):
     cache_folder: StringProperty(
         name="Cache Folder",
         description=(
-            "Folder for the simulated frames of all files, unless a scene names its own. Empty: "
-            "supple_cache beside the .blend file"
+            "Folder for the simulated frames of all files, unless the scene has its own. "
+            "Empty uses supple_cache beside the .blend file"
         ),
         subtype="DIR_PATH",
     )
     solver_python: StringProperty(
         name="Solver Python",
         description=(
-            "A Python with torch that runs the solver, such as one in a virtual environment. "
-            "Empty: the one that Supple installs"
+            "Python with PyTorch that runs the solver, such as one in a virtual environment. "
+            "Empty uses the one that Supple installs"
         ),
         subtype="FILE_PATH",
     )

@@ -20,7 +20,7 @@ from .modifiers import find_modifier
 from .playback import mesh_cache, rendered
 
 #: In the path of an image that is not to be written; Blender prints it.
-NO_IMAGE = "Supple stopped this render, bodies are without their frames"
+NO_IMAGE = "Supple stopped this render: simulated frames are missing"
 
 _said: set[str] = set()
 # Where images go, by the session_uid of scenes whose images are not to be written.
@@ -57,22 +57,22 @@ def end(scene: bpy.types.Scene) -> None:
 
 
 _CURE = (
-    "Bring the frames back or simulate again. To render all the same, switch off Stop Renders "
-    "under Scene › Simulation."
+    "Restore the frames or simulate again. To render anyway, untick Stop Renders under Scene "
+    "› Simulation."
 )
 
 
 def _problems(scene: bpy.types.Scene) -> dict[str, str]:
     """Why bodies are without their frames, by their names; all that is unexpected goes to the log,
     once in a render."""
-    found = {}
+    problems = {}
     for obj in rendered.objects(scene):
         if problem := rendered.why_without_frames(obj):
-            found[obj.name] = problem
+            problems[obj.name] = problem
             _say(f"Error: {obj.name} is rendered without its frames: {problem}")
         elif text := _stands_still(obj, scene.frame_current):
             _say(f"Warning: {text}")
-    return found
+    return problems
 
 
 def _stands_still(obj: bpy.types.Object, frame: int) -> str:
@@ -86,7 +86,7 @@ def _stands_still(obj: bpy.types.Object, frame: int) -> str:
         return ""
     if last is None or frame <= last:
         return ""
-    return f"{obj.name} stands still from frame {last + 1} on, where its frames end."
+    return f"{obj.name} has no frames after frame {last} and stands still."
 
 
 def _say(text: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happens between pressing a button and its result, one step at a time.
+"""Work between pressing a button and its result, one step at a time.
 
 A window takes steps from a timer, a script and the command line one after the other.
 """
@@ -35,12 +35,12 @@ PREPARING = session.PREPARING
 
 # What a run says that had nothing to simulate: of the frames that were played before, and of
 # others, such as those of another file.
-_UNCHANGED = "Nothing has changed since the last simulation; its frames are shown."
-_CACHED = "Already simulated: showing cached frames."
+_UNCHANGED = "Already simulated. Showing cached frames."
+_CACHED = "Already simulated. Showing cached frames."
 
 
 class Work(Protocol):
-    """What goes on while Blender does something else; ``cancelling`` says what Esc does."""
+    """Work that goes on while Blender stays usable; ``cancelling`` explains the Esc key."""
 
     cancelling: str
 
@@ -52,7 +52,7 @@ class Work(Protocol):
         """0 … 1."""
 
     def describe(self) -> str:
-        """What is going on, such as ``Simulating frame 12 of 100``."""
+        """The current activity, such as ``Simulating frame 12 of 100``."""
 
     def cancel(self) -> str:
         """Stops and keeps what there is; returns the message for the user."""
@@ -95,7 +95,7 @@ class Simulation:
         SuppleError: when it cannot be; nothing was changed.
     """
 
-    cancelling = "Esc cancels and keeps the frames so far."
+    cancelling = "Press Esc to cancel and keep the frames so far."
     losses: tuple[float, ...] = ()
 
     def __init__(self, context: bpy.types.Context, may_go_on: bool = False) -> None:
@@ -157,13 +157,13 @@ class Simulation:
         if self._session is not None and self._session.state is State.MESHING:
             return "Filling with tetrahedra"
         if self._is_settling:
-            return "Settling bodies that start at rest"
+            return "Settling bodies at rest"
         return f"Simulating frame {self._shown_of_all()}"
 
     def cancel(self) -> str:
         if self._session is not None:
             self._session.cancel()
-        return f"Cancelled after frame {self._shown_of_all()}; Simulate goes on from there."
+        return f"Cancelled after frame {self._shown_of_all()}. Simulate resumes from there."
 
     def _shown_of_all(self) -> str:
         shown = self.start_frame + max(self.playback.last_frame, 0)
@@ -180,7 +180,7 @@ class Simulation:
         parts += run_reports.start_warnings(self.job, self._captured)
         parts += run_reports.read(self.job, self.start_frame).sentences()
         if missing := self.playback.missing():
-            parts.append(f"No soft body any more: {', '.join(missing)}.")
+            parts.append(f"Not a soft body anymore: {', '.join(missing)}.")
         return " ".join(parts)
 
     def _take_over(self) -> bool:
@@ -248,7 +248,7 @@ class Tetrahedralization:
     def cancel(self) -> str:
         if self._session is not None:
             self._session.cancel()
-        return "Cancelled; no tetrahedra were made."
+        return "Cancelled. No tetrahedra were made."
 
     def finish(self, context: bpy.types.Context) -> str:
         # Another scene may be in the window by now, and this one may be gone.
@@ -256,8 +256,8 @@ class Tetrahedralization:
         preview.show(next(scenes, context.scene), self.job, self._captured)
         run_reports.keep(self.job, self._captured)
         return (
-            f"{run_reports.summary(self.job, self._captured)} "
-            f"The preview lies in the collection {preview.COLLECTION}."
+            f"{run_reports.summary(self.job, self._captured)} The preview is in the collection "
+            f"{preview.COLLECTION}."
         )
 
 

@@ -36,7 +36,7 @@ def folders() -> set[Path]:
 
 
 def name_of(start_run: str) -> tuple[str, ...]:
-    """What stays of a file's path wherever its cache goes: the end of the folder's name, which is
-    the digest of the run, and the body."""
+    """The part of a file's path that stays the same when its cache moves: the digest at the end
+    of the folder's name, and the body."""
     parts = start_run.replace("\\", "/").split("/")
     return (parts[-3].rpartition("-")[2], parts[-1]) if len(parts) > 2 else (start_run,)

@@ -10,7 +10,7 @@ import bpy
 
 
 def metres_per_unit(scene: bpy.types.Scene) -> float:
-    """What Blender's own number fields multiply lengths and accelerations by."""
+    """Metres per Blender unit, by which Blender's number fields multiply lengths."""
     settings = scene.unit_settings
     return 1.0 if settings.system == "NONE" else float(settings.scale_length)
 

@@ -88,8 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         else:
             print(f"\n{_title(name, part)}", flush=True)
             store.figures["machine"] = machine
-            found = store.measure(name, part, run, present)
-            print(json.dumps(found, indent=1, ensure_ascii=False), flush=True)
+            measured = store.measure(name, part, run, present)
+            print(json.dumps(measured, indent=1, ensure_ascii=False), flush=True)
     if not asked.list:
         print(f"\nKept in {store.path}; `python -m benchmarks.page` writes the page.")
 

@@ -107,7 +107,7 @@ def _bent(rig: bpy.types.Object, place: float) -> bpy.types.Object:
 
 
 def _step() -> None:
-    """All that capture asks Blender to evaluate."""
+    """Evaluate the scene in Blender as capture does."""
     scene = bpy.context.scene
     parts = scene.supple.motion_samples
     for frame in range(1, FRAMES + 1):

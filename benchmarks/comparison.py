@@ -18,8 +18,8 @@ UNRESOLVED = "*"
 Rows = Sequence[dict[str, Any]]
 
 
-def cell(own: Rows, theirs: Rows, reference_error: float) -> str:
-    """What a table says of an engine: a ratio of times, *more exact*, *failed* or *not run*.
+def cell(ours: Rows, theirs: Rows, reference_error: float) -> str:
+    """The cell of an engine in a table: a ratio of times, *more exact*, *failed* or *not run*.
 
     A ratio is the least over its numbers of steps: its time over that of the quickest run of
     Supple whose error is no larger. Where some of its runs are more exact than every one of
@@ -27,7 +27,7 @@ def cell(own: Rows, theirs: Rows, reference_error: float) -> str:
     three times the reference's own.
 
     Args:
-        own: the rows of Supple, with any integrator.
+        ours: the rows of Supple, with any integrator.
         theirs: those of the engine, on the same case.
         reference_error: in metres, for rows that do not say it themselves.
     """
@@ -36,12 +36,12 @@ def cell(own: Rows, theirs: Rows, reference_error: float) -> str:
     finished = [row for row in theirs if ERROR in row]
     if not finished:
         return "failed"
-    most_exact = min((row[ERROR] for row in own if ERROR in row), default=float("inf"))
+    most_exact = min((row[ERROR] for row in ours if ERROR in row), default=float("inf"))
     ahead = [row for row in finished if row[ERROR] < most_exact]
     behind = [row for row in finished if row[ERROR] >= most_exact]
     if not behind:
         return "more exact" + _mark(finished, reference_error)
-    ratio, at = min((_ratio(own, row), index) for index, row in enumerate(behind))
+    ratio, at = min((_ratio(ours, row), index) for index, row in enumerate(behind))
     text = f"{ratio:.1f}{_mark([behind[at]], reference_error)}"
     if not ahead:
         return text
@@ -49,8 +49,8 @@ def cell(own: Rows, theirs: Rows, reference_error: float) -> str:
     return f"{text}; more exact at {steps} steps{_mark(ahead, reference_error)}"
 
 
-def _ratio(own: Rows, row: dict[str, Any]) -> float:
-    as_exact = [o[SECONDS] for o in own if o.get(ERROR, float("inf")) <= row[ERROR]]
+def _ratio(ours: Rows, row: dict[str, Any]) -> float:
+    as_exact = [o[SECONDS] for o in ours if o.get(ERROR, float("inf")) <= row[ERROR]]
     return float(row[SECONDS] / min(as_exact))
 
 

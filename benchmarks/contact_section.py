@@ -138,7 +138,7 @@ def _times(spread: dict[str, Any]) -> str:
 
 
 def _heap(figures: dict[str, Any]) -> str:
-    found = figures["heap"]
+    heap_figures = figures["heap"]
     lines = [
         (
             *(str(row[name]) for name in ("bodies", "tets", "contacts")),
@@ -146,7 +146,7 @@ def _heap(figures: dict[str, Any]) -> str:
             f"{row['median_s_a_frame']:g}, {row['most_s_a_frame']:g}",
             str(row["intersections"]),
         )
-        for row in found["heaps"]
+        for row in heap_figures["heaps"]
     ]
     words = HEAP.format(when=when(figures, "heap"))
-    return words + table(HEAP_HEAD, lines) + GROWTH.format(exponent=found["exponent"])
+    return words + table(HEAP_HEAD, lines) + GROWTH.format(exponent=heap_figures["exponent"])

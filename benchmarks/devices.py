@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a frame takes on CUDA, beside the processor.
+"""Frame times on CUDA beside the processor.
 
 A block of jelly falls on the ground, in each device's process of its own.
 

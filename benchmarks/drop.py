@@ -104,7 +104,8 @@ class Drop:
 
     @property
     def contact_stiffness(self) -> float:
-        """Of a vertex against the ground in N/m, for engines that leave it to the user.
+        """The contact stiffness of a vertex against the ground in N/m, for engines that leave it to
+        the user.
 
         Twice what the material around a vertex resists with: half as much lets bodies sink in
         visibly, and twice as much makes contact and not the body's own waves limit explicit steps.

@@ -32,7 +32,7 @@ HEIGHT = 10.0
 
 
 def parts() -> dict[str, Callable[[], dict[str, Any]]]:
-    """By mesh and precision; the default of the solver is double precision."""
+    """Benchmarks by mesh and precision; the default of the solver is double precision."""
     return {
         f"{name} tets, {precision}": partial(_compare, edge, precision)
         for name, edge in EDGE_LENGTHS.items()

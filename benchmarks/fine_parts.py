@@ -60,12 +60,12 @@ def _ball(radius: float, middle: NDArray[np.float64]) -> Surface:
 
 def _together(surfaces: list[Surface]) -> Surface:
     starts = np.cumsum([0, *(len(points) for points, _ in surfaces)])
-    faces = [own + start for (_, own), start in zip(surfaces, starts, strict=False)]
+    faces = [part_faces + start for (_, part_faces), start in zip(surfaces, starts, strict=False)]
     return np.concatenate([points for points, _ in surfaces]), np.concatenate(faces)
 
 
 def _cube(rivets: bool) -> Surface:
-    """Of a metre; with three rivets of 2 mm on its upper side."""
+    """A cube of 1 m, with three rivets of 2 mm on its upper side on request."""
     mesh = block((4, 4, 4))
     used, faces = np.unique(mesh.surface, return_inverse=True)
     parts = [(mesh.vertices[used], faces.reshape(-1, 3).astype(np.int32))]
@@ -85,7 +85,7 @@ def _disc(teeth: bool) -> Surface:
 
 
 def _sheet(fine: bool) -> Surface:
-    """Of a metre, 2 cm thick, in 40 faces along each side or in ten."""
+    """A sheet of 1 m, 2 cm thick, with 40 or ten faces along each side."""
     count = 40 if fine else 10
     mesh = block((count, count, 1), (1.0, 1.0, 0.02))
     used, faces = np.unique(mesh.surface, return_inverse=True)

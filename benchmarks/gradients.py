@@ -26,14 +26,14 @@ YIELD_STRESS_PA, HARDENING_PA, CREEP_TIME_S = 2e3, 1e4, 0.1
 class Case:
     """
     Args:
-        by_rest_shape: whether the gradient is by that, and not by Young's modulus.
+        is_for_rest: whether the gradient is by that, and not by Young's modulus.
     """
 
     integrator: str
     frames: int
     is_viscous: bool = False
     is_plastic: bool = False
-    by_rest_shape: bool = False
+    is_for_rest: bool = False
 
 
 CASES = {
@@ -42,9 +42,9 @@ CASES = {
     "symplectic Euler": Case("SymplecticEuler", 6),
     "midpoint": Case("Midpoint", 1),
     "Runge-Kutta 4": Case("RungeKutta4", 6),
-    "by the rest shape": Case("SymplecticEuler", 6, by_rest_shape=True),
+    "by the rest shape": Case("SymplecticEuler", 6, is_for_rest=True),
     "viscous": Case("SymplecticEuler", 6, is_viscous=True),
-    "viscous, by the rest shape": Case("SymplecticEuler", 6, is_viscous=True, by_rest_shape=True),
+    "viscous, by the rest shape": Case("SymplecticEuler", 6, is_viscous=True, is_for_rest=True),
     "plastic flow": Case("SymplecticEuler", 2, is_plastic=True),
 }
 
@@ -70,7 +70,7 @@ def _measure(case: Case) -> dict[str, Any]:
     def run(count: int) -> tuple[float, float, int]:
         young: Any = torch.tensor(1e5, dtype=torch.float64, requires_grad=True)
         rest: Any = raised
-        if case.by_rest_shape:
+        if case.is_for_rest:
             young, rest = 1e5, torch.tensor(raised, requires_grad=True)
         body = SoftBody(
             TetMesh(rest, mesh.tets, mesh.fill),
@@ -81,12 +81,12 @@ def _measure(case: Case) -> dict[str, Any]:
             initial_positions=raised * np.array([1.1, 0.95, 1.0]) if is_explicit else None,
         )
         scene = Scene([body], ground=None if is_explicit else Ground())
-        found = simulate(scene, scheme, frames=count)
-        forward = sum(frame.report.seconds for frame in found)
-        loss = found[-1].positions[0].square().mean()
+        frames = simulate(scene, scheme, frames=count)
+        forward = sum(frame.report.seconds for frame in frames)
+        loss = frames[-1].positions[0].square().mean()
         began = time.perf_counter()
         loss.backward()
-        return forward, time.perf_counter() - began, found[-1].report.substeps
+        return forward, time.perf_counter() - began, frames[-1].report.substeps
 
     run(1)
     forward, backward, substeps = run(case.frames)

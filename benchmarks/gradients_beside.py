@@ -59,16 +59,16 @@ def _compare(edge_length: float | None) -> dict[str, Any]:
             for name, measured in seconds.items():
                 measured.append(printed("gradients_beside", name, path))
         ours, theirs = (dict(np.load(path.with_suffix(f".{name}.npz"))) for name in CONTENDERS)
-    own, other = (statistics.median(seconds[name]) for name in CONTENDERS)
+    our_seconds, other = (statistics.median(seconds[name]) for name in CONTENDERS)
     return {
         "tets": len(mesh.tets),
         "steps": STEPS,
-        "supple_seconds": round(own, 4),
+        "supple_seconds": round(our_seconds, 4),
         "torch_diffsim_seconds": round(other, 4),
-        "ratio": round(other / own, 1),
+        "ratio": round(other / our_seconds, 1),
         "largest_difference": {
-            name: float(np.abs(ours[name] - found).max() / np.abs(found).max())
-            for name, found in theirs.items()
+            name: float(np.abs(ours[name] - gradients).max() / np.abs(gradients).max())
+            for name, gradients in theirs.items()
         },
     }
 
@@ -79,24 +79,24 @@ def _measure(name: str, path: Path) -> None:
     # Not at rest, so that all forces are at work.
     start = arrays["vertices"] * [1.02, 1.0, 0.99]
     for _ in range(ROUNDS + 1):
-        given = {
+        inputs = {
             "young": torch.tensor(YOUNG, dtype=torch.float64),
             "poisson": torch.tensor(POISSON, dtype=torch.float64),
             "velocity": torch.tensor(VELOCITY, dtype=torch.float64),
             "start": torch.as_tensor(start),
         }
-        leaves = {key: value.clone().requires_grad_() for key, value in given.items()}
+        leaves = {key: value.clone().requires_grad_() for key, value in inputs.items()}
         began = time.perf_counter()
         end = CONTENDERS[name](arrays["vertices"], arrays["tets"], leaves)
-        (end - given["start"]).square().sum().backward()
+        (end - inputs["start"]).square().sum().backward()
         seconds.append(time.perf_counter() - began)
-    found = {key: leaf.grad.numpy() for key, leaf in leaves.items() if leaf.grad is not None}
-    np.savez(path.with_suffix(f".{name}.npz"), **found)
+    gradients = {key: leaf.grad.numpy() for key, leaf in leaves.items() if leaf.grad is not None}
+    np.savez(path.with_suffix(f".{name}.npz"), **gradients)
     # The first loads and compiles.
     print(statistics.median(seconds[1:]))
 
 
-def _supple(vertices: np.ndarray, tets: np.ndarray, given: dict[str, Tensor]) -> Tensor:
+def _supple(vertices: np.ndarray, tets: np.ndarray, leaves: dict[str, Tensor]) -> Tensor:
     from supple.core import Scene, SoftBody, TetMesh
     from supple.core.adjoint import simulate
     from supple.core.integrators import SymplecticEuler
@@ -104,16 +104,16 @@ def _supple(vertices: np.ndarray, tets: np.ndarray, given: dict[str, Tensor]) ->
 
     body = SoftBody(
         TetMesh(vertices, tets),
-        StableNeoHookean(given["young"], given["poisson"]),
-        velocity=given["velocity"],
-        initial_positions=given["start"],
+        StableNeoHookean(leaves["young"], leaves["poisson"]),
+        velocity=leaves["velocity"],
+        initial_positions=leaves["start"],
     )
     scene, span = Scene([body], gravity=(0.0, -9.8, 0.0)), STEPS * STEP
     (frame,) = simulate(scene, SymplecticEuler(), frames=1, frame_time=span, substeps=STEPS)
     return frame.positions[0]
 
 
-def _torch_diffsim(vertices: np.ndarray, tets: np.ndarray, given: dict[str, Tensor]) -> Tensor:
+def _torch_diffsim(vertices: np.ndarray, tets: np.ndarray, leaves: dict[str, Tensor]) -> Tensor:
     from diffsim.diff_physics import DifferentiableMaterial
     from diffsim.diff_simulator import DifferentiableSolver
     from diffsim.mesh import TetrahedralMesh
@@ -124,11 +124,11 @@ def _torch_diffsim(vertices: np.ndarray, tets: np.ndarray, given: dict[str, Tens
     material = DifferentiableMaterial(YOUNG, POISSON)
     # Its own parameters are of single precision.
     del material.E, material.nu
-    material.E, material.nu = given["young"], given["poisson"]
+    material.E, material.nu = leaves["young"], leaves["poisson"]
     solver = DifferentiableSolver(dt=STEPS * STEP, gravity=-9.8, damping=1.0, substeps=STEPS)
     mass = torch.as_tensor(TetMesh(vertices, tets).lumped_mass(1000.0))
-    velocities = given["velocity"].expand(len(vertices), 3)
-    positions, _ = solver.step(mesh, material, given["start"], velocities, mass)
+    velocities = leaves["velocity"].expand(len(vertices), 3)
+    positions, _ = solver.step(mesh, material, leaves["start"], velocities, mass)
     return positions
 
 

@@ -37,13 +37,13 @@ SCHEMES = {
 
 
 def parts() -> dict[str, Callable[[], dict[str, Any]]]:
-    found: dict[str, Callable[[], dict[str, Any]]] = {}
+    cases: dict[str, Callable[[], dict[str, Any]]] = {}
     for name, (integrator, frames, seconds) in SCHEMES.items():
         landing, pressing = (integrator, frames, FRAME_TIME), (integrator, 1, seconds)
-        found[f"ground, {name}"] = partial(_measure, *landing, _on_vertices)
-        found[f"ground under a seen surface, {name}"] = partial(_measure, *landing, _on_points)
-        found[f"contact, {name}"] = partial(_measure, *pressing, _pressing)
-    return found
+        cases[f"ground, {name}"] = partial(_measure, *landing, _on_vertices)
+        cases[f"ground under a seen surface, {name}"] = partial(_measure, *landing, _on_points)
+        cases[f"contact, {name}"] = partial(_measure, *pressing, _pressing)
+    return cases
 
 
 def _on_vertices(young: Any) -> Scene:
@@ -95,12 +95,12 @@ def _measure(
         young = torch.tensor(YOUNG_PA, dtype=torch.float64, requires_grad=True)
         scheme = getattr(integrators, integrator)()
         case = scene(young)
-        found = simulate(case, scheme, frames=count, frame_time=frame_time)
-        forward = sum(frame.report.seconds for frame in found)
-        loss = found[-1].positions[0].square().mean()
+        frames = simulate(case, scheme, frames=count, frame_time=frame_time)
+        forward = sum(frame.report.seconds for frame in frames)
+        loss = frames[-1].positions[0].square().mean()
         began = time.perf_counter()
         loss.backward()
-        backward, last = time.perf_counter() - began, found[-1].report
+        backward, last = time.perf_counter() - began, frames[-1].report
         statistics = last.solver_statistics if case.contact is not None else None
         return {
             "frames": count,

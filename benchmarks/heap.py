@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the time of a heap grows with its contacts: monkeys of half a thousand tets, four on top of
-each other, fall into a bowl that is as wide as there are many of them."""
+"""Time of a heap against its contacts: monkeys of half a thousand tets, four on top of each
+other, fall into a bowl whose width grows with their number."""
 
 from __future__ import annotations
 

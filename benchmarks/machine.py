@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What figures were measured on."""
+"""The machine on which figures were measured."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ TIMEOUT = 75.0
 
 @dataclass(frozen=True)
 class Measured:
-    """What ``python -m benchmarks.peers`` printed and kept of one run.
+    """The output and the record of one run of ``python -m benchmarks.peers``.
 
     Args:
         record: its line of JSON.

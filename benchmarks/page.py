@@ -144,10 +144,10 @@ def _implicit(figures: dict[str, Any]) -> str:
 
 def _automatic(implicit: dict[str, Any]) -> str:
     choices = [
-        f"{name}: {found['integrator']}, {found['steps_a_frame']:g} steps a frame, "
-        f"another in {found['others']} frames, {found['mean_ms']:.0f} ms"
+        f"{name}: {choice['integrator']}, {choice['steps_a_frame']:g} steps a frame, "
+        f"another in {choice['others']} frames, {choice['mean_ms']:.0f} ms"
         for name, row in implicit.items()
-        if (found := row.get("automatic"))
+        if (choice := row.get("automatic"))
     ]
     return AUTOMATIC.format(choices="; ".join(choices)) if choices else ""
 
@@ -189,18 +189,18 @@ def _integrators(figures: dict[str, Any]) -> str:
 
 
 def _capture(figures: dict[str, Any]) -> str:
-    found = figures["capture"]
+    capture_figures = figures["capture"]
     words = CAPTURE.format(
-        character=found["vertices"][0],
-        collider=found["vertices"][1],
-        frames=found["frames"],
-        samples=found["samples_a_frame"],
+        character=capture_figures["vertices"][0],
+        collider=capture_figures["vertices"][1],
+        frames=capture_figures["frames"],
+        samples=capture_figures["samples_a_frame"],
         when=when(figures, "capture"),
     )
     head = ("", "capture, s", "Blender alone, s", "beside Blender, s")
     names = ("capture_s", "blender_s", "beside_s")
     lines = [
-        (label, *(f"{found[name][run]:.2f}" for name in names))
+        (label, *(f"{capture_figures[name][run]:.2f}" for name in names))
         for label, run in (("first run", "first"), ("median of those after it", "median"))
     ]
     return words + table(head, lines)

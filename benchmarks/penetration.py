@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How deep bodies are in each other, and below a bowl."""
+"""Penetration depths of bodies into each other and into a bowl."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Pile:
 
     @classmethod
     def of(cls, mesh: TetMesh, size: float = SIZE) -> Self:
-        """Of a monkey two metres tall, ``size`` times as large, turned in ten ways."""
+        """A pile of a monkey two metres tall, scaled by ``size`` and turned in ten ways."""
         return cls(np.array([body.vertices for body in placed(mesh, size)]), mesh.tets)
 
     @classmethod
@@ -82,7 +82,7 @@ class Pile:
 
 
 def scene(meshes: list[TetMesh]) -> Scene:
-    """Of meshes where they begin."""
+    """The scene of the meshes at their start positions."""
     bodies = [
         SoftBody(mesh, StableNeoHookean(YOUNG, POISSON), damping=DAMPING, name=f"Monkey {index}")
         for index, mesh in enumerate(meshes)

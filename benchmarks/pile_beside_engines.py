@@ -46,12 +46,12 @@ def _measure(name: str) -> dict[str, Any]:
         pile.save(path)
         record, positions, words = _run(name, path)
     steps = ENGINES[name].steps
-    found = {"tets": len(pile.starts) * len(pile.tets), "steps": steps, "limit_s": LIMIT}
-    found |= _look(pile, positions)
+    figures = {"tets": len(pile.starts) * len(pile.tets), "steps": steps, "limit_s": LIMIT}
+    figures |= _look(pile, positions)
     # The first frame, which sets things up, is free fall.
     seconds = record.get("seconds", [])[1 : len(positions)]
     return {
-        **found,
+        **figures,
         "s_a_frame": [round(statistics.median(seconds), 3), round(max(seconds), 3)]
         if seconds
         else None,
@@ -61,7 +61,7 @@ def _measure(name: str) -> dict[str, Any]:
 
 
 def _run(name: str, path: Path) -> tuple[dict[str, Any], Positions, str]:
-    """What it printed, its positions (frames, B, N, 3), and why there are no more."""
+    """The output of an engine, its positions (frames, B, N, 3), and the reason why it stopped."""
     module = f"{__package__}.peers.pile_run"
     command = [sys.executable, "-m", module, name, str(path), str(LIMIT)]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -84,7 +84,7 @@ def _run(name: str, path: Path) -> tuple[dict[str, Any], Positions, str]:
 
 
 def _look(pile: Pile, frames: Positions) -> dict[str, Any]:
-    """How deep, and how much of it intersects, in the frames (T, B, N, 3)."""
+    """Measure depths and intersections in the frames (T, B, N, 3)."""
     surface, bowl = pile.meshes[0].surface, pile.bowl
     triangles = _all_triangles(pile)
     hollow = bowl.at(0)

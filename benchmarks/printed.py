@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What benchmarks measure in processes of their own: nothing else is loaded or spins there."""
+"""Measurements in separate processes, in which nothing else is loaded or spins."""
 
 from __future__ import annotations
 

@@ -74,14 +74,14 @@ def section(figures: dict[str, Any], cases: Sequence[str]) -> str:
         figures: all that are kept.
         cases: the names of all that there could be.
     """
-    found = {name: figures[NAME][name] for name in cases if name in figures[NAME]}
-    rows = [row for case in found.values() for row in case["rows"]]
-    missing = [name for name in cases if name not in found]
-    old = any(case["reference"]["contender"] != "supple-projecting" for case in found.values())
+    measured = {name: figures[NAME][name] for name in cases if name in figures[NAME]}
+    rows = [row for case in measured.values() for row in case["rows"]]
+    missing = [name for name in cases if name not in measured]
+    old = any(case["reference"]["contender"] != "supple-projecting" for case in measured.values())
     return HEAD.format(
         entries=table(("entry", "meaning"), ENTRIES),
-        ratios=_ratios(found),
-        references=_references(found, figures[MEASURED][NAME]),
+        ratios=_ratios(measured),
+        references=_references(measured, figures[MEASURED][NAME]),
         before=BEFORE if old else "",
         fewest=table(
             (*CASE, "engine", "steps a frame", "seconds a simulated second", "error, m"),
@@ -97,8 +97,8 @@ def _ratios(cases: dict[str, Any]) -> str:
     lines = []
     for case in cases.values():
         rows, error = case["rows"], case["reference"]["own_error_m"]
-        own = [row for row in rows if is_own(row)]
-        cells = (cell(own, [r for r in rows if r["contender"] == peer], error) for peer in peers)
+        ours = [row for row in rows if is_own(row)]
+        cells = (cell(ours, [r for r in rows if r["contender"] == peer], error) for peer in peers)
         lines.append((*_case(rows[0]), *cells))
     return table((*CASE, *(STYLES[peer][0] for peer in peers)), lines)
 

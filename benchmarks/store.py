@@ -53,8 +53,8 @@ class Store:
         return f"{about['processor']}, {about['cores']} cores{card}"
 
     def records(self, name: str) -> dict[str, dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = self.figures.get(MEASURED, {}).get(name, {})
-        return found
+        parts: dict[str, dict[str, Any]] = self.figures.get(MEASURED, {}).get(name, {})
+        return parts
 
     def record(self, name: str, part: str = WHOLE) -> dict[str, Any]:
         """When, how long and at which version a part was measured; empty if it was not."""
@@ -67,11 +67,11 @@ class Store:
     def measure(self, name: str, part: str, run: Callable[[], Any], version: str) -> Any:
         """Measures a part and keeps its figures at once; returns them."""
         began = time.perf_counter()
-        found = run()
+        figures = run()
         if part == WHOLE:
-            self.figures[name] = found
+            self.figures[name] = figures
         else:
-            self.figures.setdefault(name, {})[part] = found
+            self.figures.setdefault(name, {})[part] = figures
         records = self.figures.setdefault(MEASURED, {}).setdefault(name, {})
         records[part] = {
             "date": time.strftime("%Y-%m-%d"),
@@ -79,7 +79,7 @@ class Store:
             "seconds": round(time.perf_counter() - began),
         }
         self.write()
-        return found
+        return figures
 
     def write(self) -> None:
         self.path.parent.mkdir(exist_ok=True)
@@ -96,7 +96,7 @@ def quoted(paths: Sequence[Path] = QUOTED) -> dict[str, Any]:
     two; only where parts are independent, each is taken from the first that has it.
     """
     stores = [Store.open(path) for path in paths]
-    found: dict[str, Any] = {MEASURED: {}}
+    kept: dict[str, Any] = {MEASURED: {}}
     names = dict.fromkeys(name for store in stores for name in store.figures.get(MEASURED, {}))
     for name in names:
         holders = [store for store in stores if name in store.figures.get(MEASURED, {})]
@@ -106,12 +106,12 @@ def quoted(paths: Sequence[Path] = QUOTED) -> dict[str, Any]:
             whole = [store for store in holders if len(store.records(name)) == len(parts)]
             source = having[0] if name in INDEPENDENT_PARTS or not whole else whole[0]
             record = {**source.record(name, part), "machine": source.machine}
-            found[MEASURED].setdefault(name, {})[part] = record
+            kept[MEASURED].setdefault(name, {})[part] = record
             if part == WHOLE:
-                found[name] = source.figures[name]
+                kept[name] = source.figures[name]
             else:
-                found.setdefault(name, {})[part] = source.figures[name][part]
-    return found
+                kept.setdefault(name, {})[part] = source.figures[name][part]
+    return kept
 
 
 def version(root: Path = ROOT, sources: Sequence[str] = SOURCES) -> str:

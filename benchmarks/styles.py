@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the engines are called and look like in tables and pictures."""
+"""Names and colours of the engines in tables and pictures."""
 
 # Label, colour and marker; ours in blues and filled, peers in the other colours that the
 # colour-blind tell apart (Okabe and Ito, "Color Universal Design", 2008).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the time of a frame and the memory grow with the mesh, each engine at its longest step."""
+"""Time of a frame and memory against the size of the mesh, each engine at its longest step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def parts() -> dict[str, Callable[[], list[dict[str, Any]]]]:
 
 
 def _rows(edge_length: float, engines: Sequence[str] = ENGINES) -> list[dict[str, Any]]:
-    """One an engine, with the friction that the ground has by default."""
+    """A row for each engine, with the default friction of the ground."""
     from .monkey import full_tetrahedra
 
     drop = Drop.of(full_tetrahedra(edge_length), YOUNG, POISSON)
@@ -72,14 +72,14 @@ def _row(engine: str, path: Path, drop: Drop) -> dict[str, Any]:
 
 def exponents(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
     """p in tets^p, of time and memory, by least squares of the logarithms; by engine."""
-    found = {}
+    slopes = {}
     for engine in dict.fromkeys(row["contender"] for row in rows):
         done = [r for r in rows if r["contender"] == engine and "seconds_a_frame" in r]
         if len(done) < 2:
             continue
         tets = np.log([row["tets"] for row in done])
-        found[engine] = {
+        slopes[engine] = {
             quantity: float(np.polyfit(tets, np.log([row[quantity] for row in done]), 1)[0])
             for quantity in ("seconds_a_frame", "memory_of_the_body_mb")
         }
-    return found
+    return slopes

@@ -80,7 +80,7 @@ CASES = (
 
 @dataclass(frozen=True)
 class Reference:
-    """What errors are measured against.
+    """The reference against which errors are measured.
 
     Args:
         stable_steps: the fewest a frame that are stable; it takes more.
@@ -221,7 +221,7 @@ def _row(runs: list[Measured], reference: Reference) -> dict[str, Any]:
 
 
 def _root_mean_square(vectors: Positions) -> float:
-    """Of their lengths, (…, 3)."""
+    """The root mean square of the lengths of (…, 3) vectors."""
     return float(np.sqrt((vectors**2).sum(axis=-1).mean()))
 
 

@@ -97,8 +97,8 @@ def make_solver_python(version: tuple[int, int]) -> str | None:
     venv = REPOSITORY / "build" / "solvers" / words
     python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     stamp = venv / "solver.stamp"
-    wanted = hashlib.sha256(_REQUIREMENTS.read_bytes() + str(REPOSITORY).encode()).hexdigest()
-    if stamp.exists() and stamp.read_text() == wanted:
+    fingerprint = hashlib.sha256(_REQUIREMENTS.read_bytes() + str(REPOSITORY).encode()).hexdigest()
+    if stamp.exists() and stamp.read_text() == fingerprint:
         return str(python)
     base = fitting_python.find(version)
     if base is None:
@@ -108,7 +108,7 @@ def make_solver_python(version: tuple[int, int]) -> str | None:
     for argv in ([base, "-m", "venv", str(venv)], [*install, "-r", str(_REQUIREMENTS)]):
         if subprocess.run(argv).returncode:
             raise LoopsError(f"The solver could not be installed into {venv}.")
-    stamp.write_text(wanted)
+    stamp.write_text(fingerprint)
     return str(python)
 
 

@@ -1,4 +1,4 @@
-"""What the tools here need to know of Debian: who may install, what, and from where."""
+"""Debian packages for the tools here: permissions, names and sources."""
 
 from __future__ import annotations
 
@@ -83,5 +83,5 @@ def _sources(apt: Path) -> Iterator[tuple[str, list[str]]]:
                     yield address, fields.get("Suites", "").split()
     for path in [apt / "sources.list", *sorted(folder.glob("*.list"))]:
         text = path.read_text() if path.exists() else ""
-        for found in re.finditer(r"^deb\s+(?:\[.*?\]\s+)?(\S+)\s+(\S+)", text, re.MULTILINE):
-            yield found[1], [found[2]]
+        for entry in re.finditer(r"^deb\s+(?:\[.*?\]\s+)?(\S+)\s+(\S+)", text, re.MULTILINE):
+            yield entry[1], [entry[2]]

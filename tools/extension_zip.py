@@ -39,7 +39,7 @@ def build(source: Path, folder: Path, loops: Path | None = None) -> Path:
 
 
 def fingerprint(source: Path) -> str:
-    """Of the sources that loops are compiled from, wherever they lie."""
+    """The fingerprint of the sources that loops are compiled from, independent of their folder."""
     core = sorted((source / "core").rglob("*.py"), key=Path.as_posix)
     content = hashlib.sha256()
     for path in core:

@@ -87,7 +87,7 @@ def _candidates(version: tuple[int, int]) -> Iterator[str]:
         if program:
             yield program
     if os.name == "nt":
-        yield from _of_launcher(words)
+        yield from _launcher_pythons(words)
         return
     # Version managers keep Pythons that no name on the path leads to.
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
@@ -98,8 +98,8 @@ def _candidates(version: tuple[int, int]) -> Iterator[str]:
         yield from map(str, sorted(folder.glob(f"{words}.*/bin/python"), reverse=True))
 
 
-def _of_launcher(words: str) -> Iterator[str]:
-    """What Python's launcher for Windows knows."""
+def _launcher_pythons(words: str) -> Iterator[str]:
+    """Pythons that Python's launcher for Windows knows."""
     launcher = shutil.which("py")
     if launcher is None:
         return
@@ -138,9 +138,9 @@ def _fetched(uv: str, version: tuple[int, int]) -> str:
     print(f"Fetching Python {words} with uv", flush=True)
     if subprocess.run([uv, "python", "install", words]).returncode:
         return ""
-    found = subprocess.run([uv, "python", "find", words], stdout=subprocess.PIPE, text=True)
-    program = found.stdout.strip()
-    return program if not found.returncode and version_of([program]) == version else ""
+    answer = subprocess.run([uv, "python", "find", words], stdout=subprocess.PIPE, text=True)
+    program = answer.stdout.strip()
+    return program if not answer.returncode and version_of([program]) == version else ""
 
 
 def _words(version: Sequence[int]) -> str:

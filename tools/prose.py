@@ -185,7 +185,7 @@ def _message_findings(path: str, tree: ast.Module, docstrings: set[int]) -> Iter
                 for value in node.values
             )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) in parts:
+            if id(node) in parts or "\n    " in node.value:  # or it is code
                 continue
             text = node.value
         else:

@@ -113,10 +113,10 @@ class Blender:
 
     def version(self) -> tuple[int, int, int]:
         output = self.run([self.executable, "--version"]).stdout
-        found = re.search(r"^Blender (\d+)\.(\d+)\.(\d+)", output, re.MULTILINE)
-        if not found:
+        match = re.search(r"^Blender (\d+)\.(\d+)\.(\d+)", output, re.MULTILINE)
+        if not match:
             raise BlenderError(f"{self.executable} does not say which Blender it is:\n{output}")
-        return int(found[1]), int(found[2]), int(found[3])
+        return int(match[1]), int(match[2]), int(match[3])
 
     @contextlib.contextmanager
     def screen(self, size: str = "1600x1000") -> Iterator[str]:

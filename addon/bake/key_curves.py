@@ -48,10 +48,10 @@ def _block(keys: bpy.types.Key, path: str) -> bpy.types.ShapeKey | None:
     if not ending:
         return None
     try:
-        found = keys.path_resolve(path.removesuffix(ending))
+        block = keys.path_resolve(path.removesuffix(ending))
     except ValueError:  # a curve whose key was deleted
         return None
-    return found if isinstance(found, bpy.types.ShapeKey) else None
+    return block if isinstance(block, bpy.types.ShapeKey) else None
 
 
 # Marks an action that was made for a bake, and goes with it.

@@ -51,8 +51,8 @@ def remember(obj: bpy.types.Object, shared: bpy.types.Mesh) -> None:
 
 def shared_mesh(obj: bpy.types.Object) -> bpy.types.Mesh | None:
     """The mesh that the one of ``obj`` was copied from for a bake; None for any other."""
-    found = obj.data.get(_SHARED) if obj.type == "MESH" else None
-    return found if isinstance(found, bpy.types.Mesh) else None
+    mesh = obj.data.get(_SHARED) if obj.type == "MESH" else None
+    return mesh if isinstance(mesh, bpy.types.Mesh) else None
 
 
 def give_back(obj: bpy.types.Object) -> None:

@@ -87,7 +87,7 @@ def bake(
 
 
 def kept_frames(count: int, step: int) -> list[int]:
-    """Which of so many frames get a key: every ``step``, and the last."""
+    """The frames that get a key: every ``step`` of ``count``, and the last."""
     return [*range(0, count - 1, step), count - 1]
 
 
@@ -149,9 +149,9 @@ def _is_baked(mesh: bpy.types.Mesh) -> bool:
 
 
 def record(obj: bpy.types.Object) -> dict[str, Any]:
-    """What the bake of ``obj`` wrote down of how its keys were; empty without a bake."""
-    found: dict[str, Any] = obj.data.shape_keys[RECORD].to_dict() if has_bake(obj) else {}
-    return found
+    """The record in which Bake keeps the earlier state of the shape keys; empty without a bake."""
+    entries: dict[str, Any] = obj.data.shape_keys[RECORD].to_dict() if has_bake(obj) else {}
+    return entries
 
 
 def is_supple_key(key_block: bpy.types.ShapeKey) -> bool:
@@ -220,7 +220,7 @@ def check(obj: bpy.types.Object, frames: NDArray[Any]) -> None:
         raise SuppleError(f"{obj.name} is not a mesh; shape keys need one.")
     mesh = obj.data
     if frames.ndim != 3 or frames.shape[2] != 3 or len(frames) == 0:
-        raise SuppleError(f"{obj.name}: there are no frames to bake; simulate first.")
+        raise SuppleError(f"{obj.name}: there are no frames to bake. Simulate first.")
     if frames.shape[1] != len(mesh.vertices):
         raise SuppleError(
             f"{obj.name} has {len(mesh.vertices)} vertices, but had {frames.shape[1]} when it was "
@@ -231,7 +231,7 @@ def check(obj: bpy.types.Object, frames: NDArray[Any]) -> None:
             vertex = int(np.isfinite(frame).all(axis=1).argmin())
             raise SuppleError(
                 f"{obj.name}: vertex {vertex} is not a finite position in simulated frame "
-                f"{index}; simulate again with more substeps."
+                f"{index}. Simulate again with more substeps."
             )
     _check_editable(obj)
     driving.steady(obj, driving.drivers(obj))
@@ -248,11 +248,11 @@ def _check_editable(obj: bpy.types.Object) -> None:
             "Library Override > Make first."
         )
     if obj.mode in ("EDIT", "SCULPT"):
-        raise SuppleError(f"{obj.name} is being edited; go back to Object Mode first.")
+        raise SuppleError(f"{obj.name} is being edited. Go back to Object Mode first.")
 
 
 def _without_mix(obj: bpy.types.Object, frames: Sequence[NDArray[Any]]) -> Iterable[NDArray[Any]]:
-    """What the Supple keys must hold for the mesh to come out at ``frames``."""
+    """The positions that Supple's keys must hold for the mesh to match ``frames``."""
     keys = obj.data.shape_keys
     if not keys.use_relative or len(keys.key_blocks) == 1:
         return frames
@@ -267,14 +267,14 @@ def _notes(
 ) -> list[str]:
     notes = []
     if shared is not None:
-        notes.append(f"{obj.name} has a mesh of its own until Free.")
+        notes.append(f"{obj.name} uses its own copy of the mesh until Free.")
     if muted := ", ".join(obj.data.shape_keys[RECORD]["muted"].keys()):
         notes.append(
-            f"Muted until Free, since the frames hold all motion of {obj.name}: shape keys {muted}."
+            f"Muted shape keys until Free, since the frames hold all motion of {obj.name}: {muted}."
         )
     if driving_names:
         notes.append(
-            f"Switched off until Free, since the frames hold what drives {obj.name}: "
+            f"Turned off until Free, since the frames hold all motion of {obj.name}: "
             f"{', '.join(driving_names)}."
         )
     return notes

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where simulated frames lie on the disk."""
+"""Folders of simulated frames on the disk."""

@@ -39,8 +39,8 @@ def before_saving(file: Path) -> None:
     if session.is_running():
         if file != scene_cache.open_file():
             problem = (
-                f"The frames being simulated do not go with {file.name} yet. Save again when the "
-                "simulation has ended."
+                f"The frames of the running simulation are not copied with {file.name}. Save "
+                "again when the simulation has ended."
             )
         return
     problem = ""
@@ -51,8 +51,8 @@ def before_saving(file: Path) -> None:
             _bring(scene, file, brought)
         except (SuppleError, OSError) as error:
             problem = legible(
-                f"The simulated frames did not go with {file.name}: {error} They are played from "
-                "where they were. Save again, or choose another cache folder."
+                f"The simulated frames were not copied with {file.name}: {error} They play "
+                "from their old folder. Save again, or choose another cache folder."
             )
             print(f"Supple: {problem}", flush=True)
 
@@ -82,13 +82,13 @@ def reconnect() -> None:
     """Finds what a file plays that was moved, or that an undo takes back before a save."""
     for scene in bpy.data.scenes:
         for modifier, path in playing(scene.objects):
-            found = path if path.is_file() else _found(scene, path)
-            if found is not None and modifier.filepath != portable(found):
-                modifier.filepath = portable(found)
+            target = path if path.is_file() else _moved_file(scene, path)
+            if target is not None and modifier.filepath != portable(target):
+                modifier.filepath = portable(target)
         for obj, path in start_runs.starting(scene.objects):
-            found = path if path.is_file() else _found(scene, path)
-            if found is not None and obj.is_editable and obj.supple.start_run != portable(found):
-                obj.supple.start_run = portable(found)
+            target = path if path.is_file() else _moved_file(scene, path)
+            if target is not None and obj.is_editable and obj.supple.start_run != portable(target):
+                obj.supple.start_run = portable(target)
 
 
 def _plays_another(scene: bpy.types.Scene) -> bool:
@@ -152,7 +152,7 @@ def _key(modifier: bpy.types.Modifier) -> tuple[int, str]:
     return modifier.id_data.session_uid, modifier.name
 
 
-def _found(scene: bpy.types.Scene, path: Path) -> Path | None:
+def _moved_file(scene: bpy.types.Scene, path: Path) -> Path | None:
     """A playback file that is not at ``path``, in the caches that the scene may have now, or in
     their trash, which it then leaves."""
     folder = folder_of(path)
@@ -166,8 +166,8 @@ def _found(scene: bpy.types.Scene, path: Path) -> Path | None:
         parents.append(absolute(scene_cache.BESIDE_THE_FILE))
     candidates = [each for parent in parents for each in scene_cache.job_folders(parent)]
     candidates.sort(key=lambda each: each.name != folder.name)
-    found = (each / inside for each in candidates if scene_cache.run_name(each) == run)
-    if (file := next((each for each in found if each.is_file()), None)) is not None:
+    files = (each / inside for each in candidates if scene_cache.run_name(each) == run)
+    if (file := next((each for each in files if each.is_file()), None)) is not None:
         return file
     taken = trash.take_back(parents, (folder.name, f"-{run}"))
     return taken / inside if taken is not None and (taken / inside).is_file() else None

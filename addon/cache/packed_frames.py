@@ -26,10 +26,10 @@ def pack_beside(scenes: list[bpy.types.Scene]) -> str:
     """
     file = scene_cache.open_file()
     if file is None:
-        raise SuppleError("Save the file first; its frames go beside it then.")
+        raise SuppleError("Save the file first. Its frames are stored beside it.")
     bodies = _playing(scenes)
     if not bodies:
-        raise SuppleError("Nothing is simulated yet; press Simulate first.")
+        raise SuppleError("Nothing is simulated yet. Press Simulate first.")
     for scene in scenes:
         if any(find_modifier(obj) for obj in scene.objects) and not _is_beside(scene, file):
             scene.supple.cache_folder = scene_cache.BESIDE_THE_FILE
@@ -41,7 +41,7 @@ def pack_beside(scenes: list[bpy.types.Scene]) -> str:
     parts = [travel_note(scenes)] if len(left) < len(bodies) else []
     if left:
         parts.append(
-            f"The frames of {named(left)} stay where they are; simulate again, or pack them in "
+            f"The frames of {named(left)} were not packed. Simulate again, or pack them in "
             "their own file."
         )
     return " ".join(parts)
@@ -55,21 +55,21 @@ def staying_bodies(scenes: list[bpy.types.Scene]) -> list[bpy.types.Object]:
 
 
 def travel_note(scenes: list[bpy.types.Scene]) -> str:
-    """What another machine shows of the saved file; empty where it needs nothing else."""
+    """A note on what other machines need beside the saved file; empty where they need nothing."""
     file, bodies = scene_cache.open_file(), _playing(scenes)
     if file is None or not bodies:
         return ""
     if staying := [obj for obj in bodies if not _travels(obj, file)]:
         folder = folder_of(_paths(staying[0])[0])
         return (
-            f"Another machine shows {named(staying)} at rest: the frames lie in {folder}. Press "
-            "Pack Frames."
+            f"Other machines would show {named(staying)} at rest: the frames are in {folder}. "
+            "Press Pack Frames."
         )
     folders = {folder_of(path) for obj in bodies for path in _paths(obj)}
     names = sorted({str(folder.parent.relative_to(file.parent)) for folder in folders})
     return (
-        f"Another machine needs {file.name} and {', '.join(names)} beside it; with the "
-        f"file alone it shows {named(bodies)} at rest. Bake keeps the motion in the file."
+        f"Other machines need {file.name} and {', '.join(names)} beside it. Without them "
+        f"{named(bodies)} stay at rest. Bake keeps the motion in the file."
     )
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where job folders lie. A scene keeps its latest run and the one before, those that
-bodies start from, and no other's."""
+"""Job folders of a scene. A scene keeps its latest run, the run before, and the runs that bodies
+start from."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def _freed(scene: bpy.types.Scene) -> list[Path]:
 
 
 def _survey(job: Job, name: str, last: int) -> tuple[int, list[str]]:
-    """How many frames of a run can be shown, and what is damaged.
+    """The number of frames of a run that can be shown, and the damages found.
 
     What the worker will make again is removed: Blender must not show it meanwhile.
 
@@ -174,14 +174,14 @@ def _other_version(scene: bpy.types.Scene) -> str:
     if shown is None or not shown.is_dir():
         return ""
     try:
-        of_version = Job(shown).version
+        run_version = Job(shown).version
     except JobError:  # of what is shown, its playback alone is left
         return ""
-    if of_version == version():
+    if run_version == version():
         return ""
     return (
-        f"The frames shown were simulated by Supple {of_version}; this is {version()}, which "
-        "simulates them anew and leaves those where they are."
+        f"The frames were simulated by Supple {run_version}. This is Supple {version()}, which "
+        "simulates again and keeps the old frames."
     )
 
 
@@ -202,7 +202,7 @@ def open_file() -> Path | None:
 
 
 def root(scene: bpy.types.Scene, file: Path | None = None) -> Path:
-    """Where the scene's job folders lie.
+    """The folder of a scene's job folders.
 
     Args:
         scene: of the open file.
@@ -298,13 +298,13 @@ def own_folders(scene: bpy.types.Scene) -> list[Path]:
     with suppress(SuppleError):  # beside a file that is not saved
         parents.add(root(scene))
     prefixes = {parent: {prefix(scene, parent=parent), *before} for parent in parents}
-    found = [
+    folders = [
         folder
         for parent in parents
         for folder in job_folders(parent)
         if folder.name.removesuffix(run_name(folder)) in prefixes[parent]
     ]
-    return sorted(found, key=lambda folder: folder.stat().st_mtime, reverse=True)
+    return sorted(folders, key=lambda folder: folder.stat().st_mtime, reverse=True)
 
 
 def _remove_older(scene: bpy.types.Scene, keep: Path) -> None:

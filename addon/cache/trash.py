@@ -40,10 +40,10 @@ def put(folder: Path) -> None:
 def folders(cache: Path) -> list[Path]:
     """The job folders in the trash of a cache."""
     try:
-        found = sorted((cache / NAME).iterdir())
+        entries = sorted((cache / NAME).iterdir())
     except OSError:  # nothing was thrown away there
         return []
-    return [folder for folder in found if (folder / "scene.json").exists()]
+    return [folder for folder in entries if (folder / "scene.json").exists()]
 
 
 def is_of_open_file(folder: Path) -> bool:
@@ -67,9 +67,9 @@ def take_back(caches: Iterable[Path], names: Iterable[str]) -> Path | None:
         The folder where it is now; None when it is in no trash, or cannot be moved.
     """
     in_order = dict.fromkeys((*caches, *(folder.parent.parent for folder in _thrown_away)))
-    found = [folder for cache in in_order for folder in folders(cache)]
+    removed = [folder for cache in in_order for folder in folders(cache)]
     for name in names:
-        for folder in found:
+        for folder in removed:
             if not folder.name.endswith(name):
                 continue
             target = folder.parent.parent / folder.name

@@ -47,7 +47,7 @@ def find() -> list[UnusedCache]:
     used = {folder_of(path) for _, path in playing(bpy.data.objects)} | start_runs.folders()
     previous, roots = _previous(used), _roots()
     folders = [folder for root in roots for folder in scene_cache.job_folders(root)]
-    found = [
+    caches = [
         UnusedCache(
             folder, _size(folder), "an undo" if folder in previous else _user(folder, folder.parent)
         )
@@ -55,11 +55,11 @@ def find() -> list[UnusedCache]:
         if folder not in used
     ]
     thrown_away = [(folder, root) for root in roots for folder in trash.folders(root)]
-    found += [
+    caches += [
         UnusedCache(folder, _size(folder), "" if _is_own(folder) else _user(folder, root))
         for folder, root in thrown_away
     ]
-    return sorted(found, key=lambda each: each.size, reverse=True)
+    return sorted(caches, key=lambda each: each.size, reverse=True)
 
 
 def remove(others_too: bool = False) -> tuple[int, int]:
@@ -74,10 +74,10 @@ def remove(others_too: bool = False) -> tuple[int, int]:
     Raises:
         SuppleError: when one cannot be deleted.
     """
-    wanted = [each for each in find() if others_too or not each.user]
-    for each in wanted:
+    removable = [each for each in find() if others_too or not each.user]
+    for each in removable:
         scene_cache.remove(each.folder)
-    return len(wanted), sum(each.size for each in wanted)
+    return len(removable), sum(each.size for each in removable)
 
 
 def formatted_size(size: int) -> str:

@@ -23,7 +23,7 @@ from .paint import group_members
 
 
 def captured_release(owner: str, switch: Channel, force: float) -> Release | None:
-    """What a switch that may be keyed and a break force come to; None where neither lets go.
+    """The release made of a switch that may be keyed and a break force; None where neither lets go.
 
     Args:
         owner: what messages call what holds.
@@ -36,8 +36,7 @@ def captured_release(owner: str, switch: Channel, force: float) -> Release | Non
     force = exact_float(force)
     if force < 0.0:
         raise CaptureError(
-            f"{owner}: the Break Force must be above 0 N, or 0 to hold whatever pulls; it is "
-            f"{force:g} N."
+            f"{owner}: the Break Force must be above 0 N, or 0 to never let go, and is {force:g} N."
         )
     off = np.flatnonzero(switch.samples < 0.5)
     frame = int(off[0]) if len(off) else None
@@ -50,7 +49,7 @@ Row = tuple[str, bpy.types.PropertyGroup]
 
 @dataclass(frozen=True)
 class AttachmentReading:
-    """What was read of one attachment.
+    """The data read from one attachment.
 
     Args:
         made: as if nothing of it changed over time.
@@ -65,7 +64,7 @@ class AttachmentReading:
     owner: str
 
     def described(self) -> Attachment | Stitches:
-        """What the solver gets, once the recordings are taken.
+        """The attachment for the solver, once its recordings are taken.
 
         Raises:
             CaptureError: when it makes no sense.
@@ -94,7 +93,7 @@ def is_stitch(row: bpy.types.PropertyGroup) -> bool:
 def read_attachments(
     bodies: Objects, colliders: Objects, with_contact: bool
 ) -> list[AttachmentReading]:
-    """One for each attachment of a body.
+    """Read each attachment of each body.
 
     Args:
         bodies, colliders: of the scene, in its order.
@@ -119,26 +118,27 @@ def _read(
     with_contact: bool,
 ) -> AttachmentReading:
     obj, target = bodies[index], row.attach_to
-    by_threads = is_stitch(row)
-    done = "stitched" if by_threads else "attached"
-    if target == obj and not by_threads:
-        raise CaptureError(f"{obj.name} is attached to itself; choose another object.")
+    is_stitched = is_stitch(row)
+    done = "stitched" if is_stitched else "attached"
+    if target == obj and not is_stitched:
+        raise CaptureError(f"{obj.name} is attached to itself. Choose another object.")
     if not with_contact:
         raise CaptureError(
-            f"{obj.name} is {done} to {target.name}, which needs contact; choose the integrator "
-            "Automatic or Implicit Euler and a Contact other than Never, or clear the attachment."
+            f"{obj.name} is {done} to {target.name}, which needs contact. Choose the "
+            "integrator Automatic or Implicit Euler and a Contact other than Never, or clear "
+            "the attachment."
         )
     points = _points(obj, row, done)
     made: Attachment | Stitches
     if target in bodies:
         other = list(bodies).index(target)
         made = Attachment(index, points, other)
-        if by_threads:
+        if is_stitched:
             made = _stitches(obj, row, index, points, other)
-    elif target in colliders and not by_threads:
+    elif target in colliders and not is_stitched:
         made = Attachment(index, points, list(colliders).index(target), "collider")
     else:
-        raise CaptureError(_why_not(obj, target, by_threads))
+        raise CaptureError(_why_not(obj, target, is_stitched))
     owner = f"{obj.name}, {done} to {target.name}"
     return AttachmentReading(made, keyed_settings(obj, path), row.attach_force, owner)
 
@@ -155,14 +155,14 @@ def _stitches(
     if target == obj:
         if far_ends is None:
             raise CaptureError(
-                f"{obj.name} is stitched to itself, but no Other Group says where; choose the "
-                "vertex group of the other side of the seam."
+                f"{obj.name} is stitched to itself and has no Other Group. Choose the vertex "
+                "group of the other side of the seam."
             )
         if shared := len(np.intersect1d(points, far_ends)):
             vertices = "1 vertex is" if shared == 1 else f"{shared} vertices are"
             raise CaptureError(
                 f"{obj.name}: {vertices} on both sides of a seam, in {row.attach_group!r} and "
-                f"{name!r}; take them out of one group."
+                f"{name!r}. Take them out of one group."
             )
     return Stitches(index, points, other, far_ends)
 
@@ -171,27 +171,27 @@ def _points(obj: bpy.types.Object, row: bpy.types.PropertyGroup, done: str) -> N
     """Indices of the vertices that are attached."""
     if not row.attach_group:
         raise CaptureError(
-            f"{obj.name} is {done} to {row.attach_to.name}, but no vertex group says where; "
-            "choose one."
+            f"{obj.name} is {done} to {row.attach_to.name} and has no vertex group to attach. "
+            "Choose one."
         )
     return group_members(obj, row.attach_group, "attach", "attachment")
 
 
-def _why_not(obj: bpy.types.Object, target: bpy.types.Object, by_threads: bool) -> str:
-    """Of a target that is neither a soft body nor a collider that is simulated."""
+def _why_not(obj: bpy.types.Object, target: bpy.types.Object, is_stitched: bool) -> str:
+    """The reason why a target is neither a simulated soft body nor a collider, with the cure."""
     if is_soft_body(target):
         return (
-            f"{obj.name} is {'stitched' if by_threads else 'attached'} to {target.name}, which is "
-            "hidden or left out with its collection; show it, or choose another object."
+            f"{obj.name} is {'stitched' if is_stitched else 'attached'} to {target.name}, which "
+            "is hidden or left out with its collection. Show it, or choose another object."
         )
-    if by_threads:
+    if is_stitched:
         return (
-            f"{obj.name} is stitched to {target.name}, which is no soft body of the scene; choose "
-            "one, or attach it in place."
+            f"{obj.name} is stitched to {target.name}, which is not a soft body of the scene. "
+            "Choose one, or attach it in place."
         )
     begin = f"{obj.name} is attached to {target.name}, which is"
     if not can_collide(target):
-        return f"{begin} neither a soft body nor a mesh; choose another object."
+        return f"{begin} neither a soft body nor a mesh. Choose another object."
     if not target.supple.collider:
-        return f"{begin} no collider; tick Collider there, or choose another object."
-    return f"{begin} hidden; show it, or choose another object."
+        return f"{begin} not a collider. Tick Collider there, or choose another object."
+    return f"{begin} hidden. Show it, or choose another object."

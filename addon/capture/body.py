@@ -80,8 +80,8 @@ class Shape:
             # A mirrored object would be seen from its inside.
             triangles = np.ascontiguousarray(triangles[:, ::-1])
 
-        def placed(own: Points) -> Points:
-            return unit * transform(matrix, own)
+        def placed(points: Points) -> Points:
+            return unit * transform(matrix, points)
 
         seen = [replace(each, points=placed(each.points)) for each in refined(obj, local, vertices)]
         extent = np.ptp(vertices[np.unique(triangles)], axis=0)
@@ -167,9 +167,9 @@ def _skin(
 ) -> Skin:
     path = pins.pin_path(motion, unit, is_placed=shape.start is not None)
     goals = pins.goals(motion, unit)
-    of_skin = rest_shape if isinstance(rest_shape, RestShape) else None
+    skin_shape = rest_shape if isinstance(rest_shape, RestShape) else None
     seen = [Skin(each.points) for each in shape.refined]
-    return Skin(shape.points, pins.pinned(), path, goals=goals, rest_shape=of_skin, refined=seen)
+    return Skin(shape.points, pins.pinned(), path, goals=goals, rest_shape=skin_shape, refined=seen)
 
 
 def _release(obj: bpy.types.Object, pinned: Channel) -> Release | None:
@@ -234,8 +234,9 @@ def linked_reason(obj: bpy.types.Object) -> str:
         return ""
     library = f" {Path(obj.library.filepath).name}" if obj.library else ""
     return (
-        f"{obj.name} is linked from the file{library}, so its frames would be gone once this file "
-        "is opened again; choose Object > Library Override > Make, or press Make Override."
+        f"{obj.name} is linked from the file{library}, so that its frames would be lost when "
+        "this file is opened again. Choose Object > Library Override > Make, or press Make "
+        "Override."
     )
 
 
@@ -248,7 +249,7 @@ def check_object(obj: bpy.types.Object) -> None:
     if reason := linked_reason(obj):
         raise CaptureError(reason)
     if obj.mode == "EDIT":
-        raise CaptureError(f"{obj.name} is being edited; go back to Object Mode.")
+        raise CaptureError(f"{obj.name} is being edited. Go back to Object Mode.")
 
 
 def _check_shape(
@@ -258,7 +259,7 @@ def _check_shape(
         broken = ~np.isfinite(positions).all(axis=1)
         if broken.any():
             raise CaptureError(
-                f"{obj.name}: {where} {int(broken.argmax())} is not at a finite position; move "
+                f"{obj.name}: {where} {int(broken.argmax())} is not at a finite position. Move "
                 "or delete it."
             )
     if len(triangles) == 0:
@@ -268,9 +269,9 @@ def _check_shape(
 def _check_scale(obj: bpy.types.Object, matrix: Matrices) -> None:
     axes = matrix[:3, :3]
     if not np.isfinite(matrix).all():
-        raise CaptureError(f"{obj.name} is not at a finite place; check its transform.")
+        raise CaptureError(f"{obj.name} has an infinite or invalid location. Check its transform.")
     if abs(np.linalg.det(axes)) <= FLAT_VOLUME_RATIO * np.linalg.norm(axes) ** 3:
-        raise CaptureError(f"{obj.name} has a scale of zero; give it some size on every axis.")
+        raise CaptureError(f"{obj.name} has a scale of zero. Give it some size on every axis.")
 
 
 def _check_matrices(obj: bpy.types.Object, motion: Motion) -> None:
@@ -279,7 +280,7 @@ def _check_matrices(obj: bpy.types.Object, motion: Motion) -> None:
 
 
 def read_shape(context: bpy.types.Context, obj: bpy.types.Object, unit: float) -> Shape:
-    """Of one object at the start frame, in metres in the world.
+    """Read the shape of one object at the start frame, in metres in world space.
 
     Raises:
         CaptureError: when it cannot be simulated, or the run that it starts from is not there or of
@@ -291,7 +292,7 @@ def read_shape(context: bpy.types.Context, obj: bpy.types.Object, unit: float) -
             modelled = Shape.read(context, obj, unit)
         return replace(modelled, start=PosedStart(shape.points))
     if obj.supple.start_shape == start_runs.RUN:
-        return _of_run(obj, shape)
+        return _shape_from_run(obj, shape)
     return shape
 
 
@@ -302,13 +303,13 @@ def can_be_posed(obj: bpy.types.Object) -> bool:
     return has_keys or driving.deforming_parent(obj) is not None or bool(driving.drivers(obj))
 
 
-def _of_run(obj: bpy.types.Object, own: Shape) -> Shape:
-    """What is at rest is what was at rest in that run."""
+def _shape_from_run(obj: bpy.types.Object, shape: Shape) -> Shape:
+    """The start shape from a frame of another run, with the rest shape of that run."""
     path = start_runs.path_of(obj)
     if path is None:
         raise CaptureError(
-            f"{obj.name} is to start from another run, and none is chosen; go to a frame of one "
-            "and press Take Shown Frame under Start."
+            f"{obj.name} should start from another run, and no run is chosen. Go to a frame of "
+            "a run and press Start from Current Frame under Start."
         )
     try:
         job, body = Job(path.parent.parent), int(path.stem)
@@ -317,31 +318,32 @@ def _of_run(obj: bpy.types.Object, own: Shape) -> Shape:
         start = run_start(job, body, frame)
     except (JobError, ValueError) as error:
         raise CaptureError(
-            f"{obj.name} starts from a run that cannot be read: {error} Take another one under "
-            "Start, or bring it back."
+            f"{obj.name} starts from a run that cannot be read: {error} Choose another run "
+            "under Start, or restore the file."
         ) from error
     other = bodies[body]
     if not isinstance(other.mesh, SurfaceMesh) or other.skin is None:
         raise CaptureError(
-            f"{obj.name} starts from a run that was made by a script; take another one."
+            f"{obj.name} starts from a run that was made by a script. Choose another run."
         )
     for what, now, then in (
-        ("vertices", own.points, other.skin.points),
-        ("vertices after its modifiers", own.vertices, other.mesh.vertices),
+        ("vertices", shape.points, other.skin.points),
+        ("vertices after its modifiers", shape.vertices, other.mesh.vertices),
     ):
         if len(now) != len(then):
             raise CaptureError(
-                f"{obj.name} has {len(now)} {what}, and {other.name} had {len(then)} in the run "
-                "that it starts from; take a run of the same mesh under Start."
+                f"{obj.name} has {len(now)} {what}, and {other.name} had {len(then)} in the "
+                "run that it starts from. Choose a run of the same mesh under Start."
             )
-    of_run = other.skin.refined
+    run_meshes = other.skin.refined
     seen = [
-        replace(one, points=skin.points) for one, skin in zip(own.refined, of_run, strict=False)
+        replace(one, points=skin.points)
+        for one, skin in zip(shape.refined, run_meshes, strict=False)
     ]
-    if [len(each.points) for each in seen] != [len(each.points) for each in own.refined]:
+    if [len(each.points) for each in seen] != [len(each.points) for each in shape.refined]:
         seen = []
     return replace(
-        own,
+        shape,
         points=other.skin.points,
         vertices=other.mesh.vertices,
         triangles=other.mesh.triangles,
@@ -379,9 +381,9 @@ def check_pins(
     if culprit:
         others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
         raise CaptureError(
-            f"{obj.name}: vertex {lost[0]}{others} has a weight in the group "
-            f"{obj.supple.pin_group!r} to pin, and the modifier {culprit} leaves no solid where it "
-            "is. Take it out of the group, or change or apply the modifier."
+            f"{obj.name}: the modifier {culprit} leaves no solid at vertex {lost[0]}{others} "
+            f"of the Pin Group {obj.supple.pin_group!r}. Remove the vertex from the group, or "
+            "change or apply the modifier."
         )
 
 

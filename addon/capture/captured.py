@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was captured of a Blender scene, and the way back to its objects."""
+"""The captured data of a Blender scene, and the way back to its objects."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class CaptureError(SuppleError):
 
 
 class GoneError(SuppleError):
-    """What was captured is no soft body any more: it was undone or deleted."""
+    """A captured object is no longer a soft body, since it was undone or deleted."""
 
 
 @dataclass(frozen=True)
 class CapturedObject:
-    """What is needed to bring a simulated body back to its object.
+    """The data that bring a simulated body back to its object.
 
     Args:
         uid: the object's ``session_uid``, which outlives renaming and undo.
@@ -38,7 +38,7 @@ class CapturedObject:
         unit: metres in a Blender unit.
         fingerprint: of the object as it was captured.
         refined: where each of what refines its skin is seen.
-        of_rest: whether that is made of its own mesh as it is at the start.
+        is_of_rest: whether that is made of its own mesh as it is at the start.
     """
 
     uid: int
@@ -48,7 +48,7 @@ class CapturedObject:
     unit: float
     fingerprint: str = ""
     refined: tuple[SeenIn, ...] = ()
-    of_rest: bool = False
+    is_of_rest: bool = False
 
     def to_local(self, frame: int, positions: Points) -> NDArray[np.float32]:
         """(V, 3) world positions in metres after ``frame`` to the object's own space."""
@@ -77,14 +77,14 @@ class Capture:
         """The objects as they are now; None for those that were deleted, or are no soft bodies any
         more."""
         # Undo and renaming leave this number alone, and references and names not.
-        wanted = {body.uid for body in self.objects}
-        found = {
+        uids = {body.uid for body in self.objects}
+        objects = {
             obj.session_uid: obj
             for scene in bpy.data.scenes
             for obj in scene.objects
-            if obj.session_uid in wanted and obj.supple.enabled
+            if obj.session_uid in uids and obj.supple.enabled
         }
-        return [found.get(body.uid) for body in self.objects]
+        return [objects.get(body.uid) for body in self.objects]
 
     def check_left(self) -> None:
         """
@@ -93,8 +93,8 @@ class Capture:
         """
         if not any(self.soft_bodies()):
             names = ", ".join(body.name for body in self.objects)
-            are = "is no soft body" if len(self.objects) == 1 else "are no soft bodies"
-            raise GoneError(f"{names} {are} any more.")
+            are = "is not a soft body" if len(self.objects) == 1 else "are not soft bodies"
+            raise GoneError(f"{names} {are} anymore.")
 
     @property
     def first_shown(self) -> int:

@@ -116,13 +116,13 @@ class MeshCollider:
         self._mirrored = bool(np.linalg.det(world_matrix(obj, depsgraph)[:3, :3]) < 0.0)
         first, faces = _EvaluatedCollider.read(obj, depsgraph), _faces(obj, depsgraph)
         if len(faces) == 0:
-            raise CaptureError(f"{obj.name} is {role} without faces; give it some, or {cure}.")
+            raise CaptureError(f"{obj.name} is {role} without faces. Add faces, or {cure}.")
         self._point_count, self._polygons = len(first.points), first.polygons
         self._used, self._faces = compact_indices(faces)
         self.recording = Recording(self._points, _may_change(obj))
 
     def described(self) -> Collider:
-        """What the solver gets, once all frames were recorded.
+        """The object for the solver, once all frames were recorded.
 
         Raises:
             CaptureError: when its settings make no sense.
@@ -146,16 +146,16 @@ class MeshCollider:
         count = len(evaluated.points)
         if count != self._point_count or not np.array_equal(evaluated.polygons, self._polygons):
             raise CaptureError(
-                f"{name} has other faces at frame {frame} than at frame {self._first_frame}; "
-                f"{self._role} keeps them. Remove the modifier or the animation that changes "
-                f"them, or {self._cure}."
+                f"{name} has other faces at frame {frame} than at frame {self._first_frame}, "
+                f"and {self._role} must keep its faces. Remove the modifier or the animation "
+                f"that changes them, or {self._cure}."
             )
         points = transform(world_matrix(self._obj, depsgraph), evaluated.points)
         broken = ~np.isfinite(points).all(axis=1)
         if broken.any():
             raise CaptureError(
                 f"{name}: vertex {int(broken.argmax())} is not at a finite position at frame "
-                f"{frame}; check its mesh, modifiers and transform."
+                f"{frame}. Check its mesh, modifiers and transform."
             )
         used: Points = self._unit * points[self._used]
         return used
@@ -206,7 +206,7 @@ def _may_change(obj: bpy.types.Object) -> bool:
 
 @cache
 def _ball() -> tuple[Points, Triangles]:
-    """Of radius 1."""
+    """A ball of radius 1: points and triangles."""
     import bmesh
 
     ball = bmesh.new()
@@ -246,15 +246,15 @@ class SphereCollider:
         self._name, self._sphere = obj.name, _sphere(obj, depsgraph, unit)
 
     def described(self) -> Sphere:
-        """What the solver gets, once all frames were recorded.
+        """The object for the solver, once all frames were recorded.
 
         Raises:
             CaptureError: when it moves.
         """
         if not self.recording.channel().is_constant:
             raise CaptureError(
-                f"{self._name} is animated, and without contact only still spheres can be "
-                f"colliders. Clear its animation, untick Collider, or {CURE}."
+                f"{self._name} is animated. Without contact, colliders must be spheres that do "
+                f"not move. Clear its animation, untick Collider, or {CURE}."
             )
         return self._sphere
 
@@ -293,7 +293,7 @@ def _fit_mesh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Po
     """Center of the bounding box and distance of the farthest vertex, in Blender units."""
     points = transform(world_matrix(obj, depsgraph), evaluated_surface(obj, depsgraph)[0])
     if len(points) == 0:
-        raise CaptureError(f"{obj.name} has no vertices; it cannot be a collider.")
+        raise CaptureError(f"{obj.name} has no vertices and cannot be a collider.")
     _check_finite(obj, points)
     extents = np.ptp(points, axis=0)
     center = 0.5 * (points.min(axis=0) + points.max(axis=0))
@@ -303,21 +303,21 @@ def _fit_mesh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[Po
         raise CaptureError(_uneven(obj, extents))
     if distances.min() < (1.0 - RADIUS_TOLERANCE_RATIO) * radius:
         raise CaptureError(
-            f"{obj.name} is not a sphere: a vertex lies {1.0 - distances.min() / radius:.0%} of "
-            "the radius inside the one around it. Without contact only spheres can be colliders; "
-            f"use one, untick Collider, or {CURE}."
+            f"{obj.name} is not a sphere: a vertex lies {1.0 - distances.min() / radius:.0%} "
+            "of the radius inside the bounding sphere. Without contact, colliders must be "
+            f"spheres. Use one, untick Collider, or {CURE}."
         )
     return center, radius
 
 
 def _check_finite(obj: bpy.types.Object, values: Points) -> None:
     if not np.isfinite(values).all():
-        raise CaptureError(f"{obj.name} is not at a finite place; check its transform.")
+        raise CaptureError(f"{obj.name} has an infinite or invalid location. Check its transform.")
 
 
 def _uneven(obj: bpy.types.Object, extents: Points) -> str:
     x, y, z = extents
     return (
         f"{obj.name} is not a sphere: its sides measure {x:.3g}, {y:.3g} and {z:.3g}. Without "
-        f"contact only spheres can be colliders; scale it evenly, untick Collider, or {CURE}."
+        f"contact, colliders must be spheres. Scale it evenly, untick Collider, or {CURE}."
     )

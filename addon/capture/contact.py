@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the bodies of a Blender scene touch each other."""
+"""Contact settings of the bodies of a Blender scene."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def check_integrator(scene: bpy.types.Scene, objects: Objects) -> None:
         return
     if not integrators.supports_contact(integrator):
         raise CaptureError(
-            f"{integrators.label(integrator)} does not support contact between soft bodies; "
-            "choose Automatic or Implicit Euler, or set Contact to Never."
+            f"{integrators.label(integrator)} does not support contact between soft bodies. "
+            "Choose Automatic or Implicit Euler, or set Contact to Never."
         )
 
 
@@ -70,8 +70,8 @@ def check_spheres(scene: bpy.types.Scene, colliders: Objects) -> None:
     name = scene.supple.integrator
     if colliders and integrators.is_implicit(name):
         raise CaptureError(
-            f"{colliders[0].name} is a collider, which {integrators.label(name)} meets by "
-            "contact alone; set Contact to Where Things Meet, or untick Collider."
+            f"{colliders[0].name} is a collider, and {integrators.label(name)} needs contact "
+            "for it. Set Contact to Automatic, or untick Collider."
         )
 
 
@@ -108,14 +108,12 @@ def touching_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBo
 
 
 def _surface(obj: bpy.types.Object, shape: Shape) -> ContactSurface | None:
-    """What touches in place of what is chosen otherwise."""
+    """The surface that the user chose to collide; None where the choice is automatic."""
     props = obj.supple
     if props.contact_surface != "mesh" or exact_float(props.contact_detail) == 1.0:
         return None
     vertices, faces = decimated(shape.vertices, shape.triangles, exact_float(props.contact_detail))
     if len(faces) == 0:
-        raise CaptureError(
-            f"{obj.name}: nothing is left of its contact surface; raise its Decimate Ratio."
-        )
+        raise CaptureError(f"{obj.name}: Decimate Ratio leaves no faces to collide with. Raise it.")
     # Nothing can touch a loose point.
     return ContactSurface(*without_unreferenced(vertices, faces))

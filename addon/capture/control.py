@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What brings a body through its keys, kept as a mesh, and the poses it is keyed in."""
+"""Forces or pin motion that bring a body through its keys, kept as a mesh, and its keyed poses."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def keep(obj: bpy.types.Object, control: TetControl, matrix: Matrices, unit: flo
     vertices = transform(inverse, control.vertices / unit)
     mesh = new_mesh(f"{obj.name} follows its keys", vertices, control.tets)
     for frame, sample in enumerate(control.channel.samples):
-        own = sample / unit @ inverse[:3, :3].T
+        places = sample / unit @ inverse[:3, :3].T
         attribute = mesh.attributes.new(f"{_FRAME}{frame}", "FLOAT_VECTOR", "POINT")
-        attribute.data.foreach_set("vector", own.astype(np.float32).ravel())
+        attribute.data.foreach_set("vector", places.astype(np.float32).ravel())
     mesh[_BY] = control.by
     obj.supple.kept_control = mesh
 
@@ -108,7 +108,7 @@ def keyed_frames(obj: bpy.types.Object) -> list[int]:
 
 def keyed_poses(context: bpy.types.Context, obj: bpy.types.Object, frames: Sequence[int]) -> Points:
     """(K, V, 3) of the object's own mesh at frames, in the world, in Blender units."""
-    bodies, found = soft_bodies(context), []
+    bodies, poses = soft_bodies(context), []
     with preserved_frame(context.scene), without_supple(bodies), basis_shown(bodies):
         context.scene.frame_set(frames[0])
         with driving.without_refiners([obj]):
@@ -116,8 +116,8 @@ def keyed_poses(context: bpy.types.Context, obj: bpy.types.Object, frames: Seque
                 context.scene.frame_set(frame)
                 depsgraph = context.evaluated_depsgraph_get()
                 local = driven_coordinates(obj, depsgraph)
-                found.append(transform(world_matrix(obj, depsgraph), local))
-    return np.stack(found)
+                poses.append(transform(world_matrix(obj, depsgraph), local))
+    return np.stack(poses)
 
 
 def _curves(obj: bpy.types.Object) -> Iterator[bpy.types.FCurve]:
@@ -134,9 +134,9 @@ def _curves(obj: bpy.types.Object) -> Iterator[bpy.types.FCurve]:
 def _movers(obj: bpy.types.Object) -> list[bpy.types.Object]:
     """It, what bends it, and all their parents; each once."""
     bending = [getattr(modifier, "object", None) for modifier in driving.drivers(obj)]
-    found: list[bpy.types.Object] = []
+    carriers: list[bpy.types.Object] = []
     for each in (obj, *bending):
-        while each is not None and each not in found:
-            found.append(each)
+        while each is not None and each not in carriers:
+            carriers.append(each)
             each = each.parent
-    return found
+    return carriers

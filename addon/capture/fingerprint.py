@@ -145,12 +145,12 @@ def acting_objects(scene: bpy.types.Scene) -> dict[str, list[bpy.types.Object]]:
 def object_fingerprint(kind: str, obj: bpy.types.Object) -> str:
     """Fingerprint of a ``collider``, ``force field`` or ``absorber``, whatever it is called."""
     if kind == "collider":
-        own: Any = list(_settings(obj.supple))
+        content: Any = list(_settings(obj.supple))
     elif kind == "force field":
-        own = list(_force_field(obj))
+        content = list(_force_field(obj))
     else:
-        own = None if has_keyed_absorption(obj) else obj.collision.absorption
-    return _digest([own, *_follow(obj, shaped=kind != "force field").digests])
+        content = None if has_keyed_absorption(obj) else obj.collision.absorption
+    return _digest([content, *_follow(obj, shaped=kind != "force field").digests])
 
 
 def as_text(parts: Parts) -> str:
@@ -177,8 +177,8 @@ def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) ->
         if name == "attachments":
             for index, each in enumerate(value):
                 prefix = f"{name}[{index}]."
-                own = {path.removeprefix(prefix) for path in moving if path.startswith(prefix)}
-                yield prefix, list(_settings(each, own))
+                animated = {path.removeprefix(prefix) for path in moving if path.startswith(prefix)}
+                yield prefix, list(_settings(each, animated))
         elif isinstance(value, bpy.types.Object):
             yield name, _follow(value, shaped=True).digests
         else:
@@ -406,16 +406,16 @@ def _named_by_nodes(tree: bpy.types.NodeTree) -> Iterator[bpy.types.ID | None]:
 def _body_values(obj: bpy.types.Object) -> Iterator[Any]:
     """The weights, paint and kept shapes that a soft body uses, and what kinds of modifiers drive
     it."""
-    mesh, own = obj.data, obj.supple
-    groups = [(obj, name) for name in (own.pin_group, own.attach_group, own.jiggle_group)]
-    for path, row in rows_of(own):
+    mesh, props = obj.data, obj.supple
+    groups = [(obj, name) for name in (props.pin_group, props.attach_group, props.jiggle_group)]
+    for path, row in rows_of(props):
         groups += [(obj, row.attach_group)] if path else []
         groups.append((row.attach_to, row.stitch_group))
-    groups += [(obj, name) for _, name in painted(own)]
+    groups += [(obj, name) for _, name in painted(props)]
     for owner, name in groups:
         if owner is not None and (group := owner.vertex_groups.get(name)) is not None:
             yield group_weights(owner, group)
-    for _, name in painted(own):
+    for _, name in painted(props):
         attribute = None if name in obj.vertex_groups else mesh.attributes.get(name)
         if attribute is not None and can_paint(attribute):
             yield attribute_values(mesh, attribute)

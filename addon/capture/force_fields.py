@@ -39,12 +39,12 @@ def why_unread(field: bpy.types.FieldSettings) -> str:
     """Why what flows in the domain of a force field cannot be read, and the cure; else empty."""
     obj = field.source_object
     if obj is None:
-        return "has no Domain Object. Choose one, or hide it."
+        return "has no Domain Object. Choose one, or hide the field."
     modifier = _modifier(obj)
     if modifier is None or not modifier.show_viewport:
         return (
-            f"has {obj.name} for its Domain Object, which is no fluid domain in the viewport. "
-            "Choose another, or hide it."
+            f"uses {obj.name} as its Domain Object, which is not a fluid domain in the "
+            "viewport. Choose another object, or hide the field."
         )
     domain = modifier.domain_settings
     if not domain.has_cache_baked_data:
@@ -55,7 +55,7 @@ def why_unread(field: bpy.types.FieldSettings) -> str:
     if not _has_files(obj, domain):
         return (
             f"needs the fluid in {obj.name} to be baked again: its files are not in "
-            f"{domain.cache_directory}. Do so, or hide the field."
+            f"{domain.cache_directory}. Bake it, or hide the field."
         )
     if domain.domain_type == "GAS" and domain.use_adaptive_domain:
         return (
@@ -69,18 +69,18 @@ def why_unread(field: bpy.types.FieldSettings) -> str:
             "field, or hide it."
         )
     if not bpy.app.build_options.fluid or bpy.app.module:
-        return "cannot be read here, where there are no fluids. Simulate in Blender itself."
+        return "cannot be read, since this build has no fluids. Simulate in Blender itself."
     return ""
 
 
 def baked_frames(obj: bpy.types.Object) -> range:
-    """Those at which something can flow in a domain."""
+    """The frames for which the fluid of a domain is baked."""
     domain = _settings(obj)
     return range(domain.cache_frame_start, domain.cache_frame_end + 1)
 
 
 class DomainRecording(Recording):
-    """What flows in a domain over the frames.
+    """The flow in a fluid domain over the frames.
 
     Args:
         obj: the domain.
@@ -110,24 +110,24 @@ class DomainRecording(Recording):
             self._box = {"start": tuple(domain.start_point), "cell": tuple(domain.cell_size)}
 
     def described(self) -> tuple[VelocityGrid, NDArray[np.bool_]]:
-        """What the solver gets, once all frames were recorded, and at which of them it flows.
+        """The grid for the solver, once all frames were recorded, and the frames at which it flows.
 
         Raises:
             CaptureError: when it never does, or makes no sense.
         """
-        name, found = self._obj.name, [each for each in self._cells if each is not None]
+        name, present = self._obj.name, [each for each in self._cells if each is not None]
         # Blender takes zeros for what it cannot read.
-        if not any(each[..., :3].any() for each in found):
+        if not any(each[..., :3].any() for each in present):
             raise CaptureError(
-                f"Nothing flows in {name} at any simulated frame. Bake it for these, or hide the "
-                "force field Fluid Flow."
+                f"{name} has no flow at any simulated frame. Bake it for these frames, or hide "
+                "the force field Fluid Flow."
             )
-        if len({each.shape for each in found}) > 1:
+        if len({each.shape for each in present}) > 1:
             raise CaptureError(
-                f"{name} is a fluid domain whose cells change in number. Bake it again at one "
-                "resolution, or hide the force field Fluid Flow."
+                f"The resolution of the fluid domain {name} changes over time. Bake it again "
+                "at one resolution, or hide the force field Fluid Flow."
             )
-        still = np.zeros_like(found[0])
+        still = np.zeros_like(present[0])
         cells = np.stack([still if each is None else each for each in self._cells])
         place = self.channel()
         try:
@@ -146,8 +146,8 @@ class DomainRecording(Recording):
 
 def _modifier(obj: bpy.types.Object) -> bpy.types.FluidModifier | None:
     """As Blender's own field does, the first one alone."""
-    found = next((each for each in obj.modifiers if each.type == "FLUID"), None)
-    return found if found is not None and found.fluid_type == "DOMAIN" else None
+    modifier = next((each for each in obj.modifiers if each.type == "FLUID"), None)
+    return modifier if modifier is not None and modifier.fluid_type == "DOMAIN" else None
 
 
 def _has_files(obj: bpy.types.Object, domain: bpy.types.FluidDomainSettings) -> bool:
@@ -158,13 +158,13 @@ def _has_files(obj: bpy.types.Object, domain: bpy.types.FluidDomainSettings) -> 
 def _settings(obj: bpy.types.Object) -> bpy.types.FluidDomainSettings:
     modifier = _modifier(obj)
     if modifier is None:
-        raise CaptureError(f"{obj.name} is no fluid domain at a simulated frame.")
+        raise CaptureError(f"{obj.name} is not a fluid domain at every simulated frame.")
     return modifier.domain_settings
 
 
 def _speed(obj: bpy.types.Object) -> float:
-    """Of a cell a step, in Blender units a second: by the longest side, and by the scale of the
-    object alone, as Blender's own field has it."""
+    """The speed of one cell per step in Blender units per second. It follows the longest side
+    and the scale of the object alone, as Blender's own field does."""
     domain = _settings(obj)
     counts = np.array(domain.domain_resolution)
     sides = counts * np.array(domain.cell_size) * np.abs(obj.scale)
@@ -227,8 +227,8 @@ _PLACE_NUMBERS = 6
 
 def acting_fields(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The objects of the view layer with a force field that acts on soft bodies, by name."""
-    found = [obj for obj in context.view_layer.objects if acts(context.scene, obj)]
-    return sorted(found, key=lambda obj: obj.name)
+    fields = [obj for obj in context.view_layer.objects if acts(context.scene, obj)]
+    return sorted(fields, key=lambda obj: obj.name)
 
 
 def acts(scene: bpy.types.Scene, obj: bpy.types.Object) -> bool:
@@ -281,7 +281,7 @@ class FieldRecording:
         }
 
     def described(self) -> ForceField:
-        """What the solver gets, once all frames were recorded.
+        """The object for the solver, once all frames were recorded.
 
         Raises:
             CaptureError: when it has no direction, or nothing flows in its domain.
@@ -289,7 +289,7 @@ class FieldRecording:
         samples = self.recording.channel().samples
         columns = [_changing(column) for column in samples.T[_PLACE_NUMBERS:]]
         numbers: dict[str, Any] = dict(zip((*OWN_NUMBERS, *FALLOFF_NUMBERS), columns, strict=True))
-        own = {name: numbers.pop(name) for name in OWN_NUMBERS}
+        custom_numbers = {name: numbers.pop(name) for name in OWN_NUMBERS}
         for name in self._endless:
             del numbers[name]
         place: dict[str, Any] = {
@@ -298,10 +298,10 @@ class FieldRecording:
         }
         if self._domain is not None:
             place["grid"], flows = self._domain.described()
-            own["weight"] = _changing(own["weight"].samples * flows)
+            custom_numbers["weight"] = _changing(custom_numbers["weight"].samples * flows)
         try:
             falloff = Falloff(**self._falloff, **numbers)
-            return ForceField(**self._choices, **place, **own, falloff=falloff)
+            return ForceField(**self._choices, **place, **custom_numbers, falloff=falloff)
         except SceneError as error:
             raise CaptureError(str(error)) from error
 
@@ -345,8 +345,8 @@ def _field_numbers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> lis
 
 
 def _seen_radius(obj: bpy.types.Object) -> float:
-    """Of an empty as it is drawn, of others half of what they measure on average: particles have a
-    size of their own for Lennard-Jones fields, soft bodies none."""
+    """The visible radius of an empty, or half the mean dimension of other objects. Lennard-Jones
+    fields use the size of particles, which soft bodies do not have."""
     if obj.type == "EMPTY":
         return float(obj.empty_display_size * np.mean(np.abs(obj.matrix_world.to_scale())))
     return 0.5 * float(np.mean(obj.dimensions))
@@ -373,8 +373,8 @@ def absorbers(context: bpy.types.Context) -> list[bpy.types.Object]:
     scene, objects = context.scene, context.view_layer.objects
     if not any(is_absorbed(scene, obj) for obj in objects):
         return []
-    found = [obj for obj in objects if absorbs(obj) and obj.visible_get()]
-    return sorted(found, key=lambda obj: obj.name)
+    objects_that_absorb = [obj for obj in objects if absorbs(obj) and obj.visible_get()]
+    return sorted(objects_that_absorb, key=lambda obj: obj.name)
 
 
 def is_absorbed(scene: bpy.types.Scene, obj: bpy.types.Object) -> bool:
@@ -402,7 +402,7 @@ def has_keyed_absorption(obj: bpy.types.Object) -> bool:
 
 
 class AbsorberRecording:
-    """What absorbs, and what is recorded of it over the frames.
+    """An object that absorbs force fields, and its recordings over the frames.
 
     Args:
         obj: the object.
@@ -423,7 +423,7 @@ class AbsorberRecording:
         self.recordings = [self._mesh.recording, self._absorption]
 
     def described(self) -> Absorber:
-        """What the solver gets, once all frames were recorded.
+        """The object for the solver, once all frames were recorded.
 
         Raises:
             CaptureError: when its settings make no sense.

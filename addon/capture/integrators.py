@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the integrators of the menu support."""
+"""Features that the integrators of the menu support."""
 
 from __future__ import annotations
 
@@ -37,5 +37,5 @@ def supports_plasticity(name: str) -> bool:
 
 
 def label(name: str) -> str:
-    """What the menu calls an integrator."""
+    """The label of an integrator in the menu."""
     return INTEGRATORS[name].label

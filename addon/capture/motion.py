@@ -27,7 +27,7 @@ STRAIGHT_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Motion:
-    """Of one object over the frames of a simulation.
+    """The motion of one object over the frames of a simulation.
 
     Args:
         matrices: channel of (4, 4) object to world in Blender units.
@@ -79,8 +79,8 @@ class Recording:
             self._taken.append(self._read(depsgraph))
 
     def channel(self) -> Channel:
-        """Of what was read: a constant where it is the same at all frames, and one sample a frame
-        where it goes straight in between."""
+        """The recorded values as a channel: a constant where all frames agree, and one sample
+        per frame where values between frames lie on straight lines."""
         array = np.stack(self._taken)
         if (array == array[0]).all():
             return Channel(array[:1])
@@ -91,7 +91,7 @@ class Recording:
 
 
 def keyed_settings(obj: bpy.types.Object, row: str = "") -> dict[str, Recording]:
-    """Those of an object that can be keyed, by name, numbers as they were typed.
+    """Recordings of an object's settings that can be keyed, by name, with numbers as typed.
 
     Args:
         row: the path of a row of the settings, such as ``attachments[0]``; empty for their own.
@@ -108,7 +108,7 @@ def keyed_settings(obj: bpy.types.Object, row: str = "") -> dict[str, Recording]
 def setting_recording(
     owner: bpy.types.Object | bpy.types.Scene, name: str, per_frame: int = 1, row: str = ""
 ) -> Recording:
-    """Of a setting of an object or a scene that can be keyed, a number as it was typed.
+    """A recording of a setting of an object or a scene, with numbers as typed.
 
     Args:
         row: as ``keyed_settings`` has it.
@@ -128,7 +128,7 @@ def _settings(owner: bpy.types.Object | bpy.types.Scene, row: str) -> bpy.types.
 
 
 class MotionRecording:
-    """Of an object, and of vertices of its own mesh that are pinned or have goals.
+    """A recording of the motion of an object and of its vertices that are pinned or have goals.
 
     Args:
         obj: the object.

@@ -18,43 +18,43 @@ def soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 def all_soft_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The same with those that are hidden."""
-    found = [obj for obj in context.view_layer.objects if is_soft_body(obj)]
-    return sorted(found, key=lambda obj: obj.name)
+    """All soft bodies of the scene, including hidden ones."""
+    bodies = [obj for obj in context.view_layer.objects if is_soft_body(obj)]
+    return sorted(bodies, key=lambda obj: obj.name)
 
 
 def why_left_out(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     """Why a soft body of the scene is not simulated, and the cure; empty where it is."""
     if context.view_layer.objects.get(obj.name) != obj:
         return (
-            f"{obj.name} is a soft body of a collection that this view layer leaves out. Include "
-            "it, or remove its soft body."
+            f"{obj.name} is a soft body in a collection that is excluded from the view layer. "
+            "Include the collection, or remove the soft body."
         )
     if not obj.visible_get():
         return (
-            f"{obj.name} is a soft body and hidden, so it is not simulated. Show it, or remove its "
+            f"{obj.name} is a hidden soft body and is not simulated. Show it, or remove the "
             "soft body."
         )
     return ""
 
 
 def left_out(context: bpy.types.Context) -> list[str]:
-    """The same for each that is not, of those that are instanced, too."""
+    """Messages about soft bodies that are not simulated, instanced ones included."""
     bodies = filter(is_soft_body, context.scene.objects)
     reasons = (why_left_out(context, obj) for obj in bodies)
     return [*filter(None, reasons), *_instanced(context)]
 
 
 def _instanced(context: bpy.types.Context) -> Iterator[str]:
-    """Of each that is in the scene by an instance of its collection alone, and still."""
+    """Messages about soft bodies that the scene only holds through a collection instance."""
     for collection, empty in _instances(context).items():
         for obj in collection.all_objects:
             is_still = find_modifier(obj) is None and not shape_keys.has_bake(obj)
             if is_soft_body(obj) and is_still and context.scene.objects.get(obj.name) != obj:
                 yield (
-                    f"{obj.name} is a soft body that {empty.name} instances, so it is not "
-                    "simulated. Choose Object › Apply › Make Instances Real, or where it is linked "
-                    "from another file, Object › Library Override › Make."
+                    f"{obj.name} is a soft body instanced by {empty.name} and is not "
+                    "simulated. Choose Object › Apply › Make Instances Real. If it is linked "
+                    "from another file, choose Object › Library Override › Make."
                 )
 
 
@@ -86,5 +86,6 @@ def is_collider(obj: bpy.types.Object | None) -> bool:
 
 def shown_colliders(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The colliders of the view layer in the order of their names; hidden ones do not count."""
-    found = [obj for obj in context.view_layer.objects if is_collider(obj) and obj.visible_get()]
-    return sorted(found, key=lambda obj: obj.name)
+    objects = context.view_layer.objects
+    colliders = [obj for obj in objects if is_collider(obj) and obj.visible_get()]
+    return sorted(colliders, key=lambda obj: obj.name)

@@ -28,13 +28,13 @@ def find_group(obj: bpy.types.Object, name: str, use: str) -> bpy.types.VertexGr
     group = obj.vertex_groups.get(name)
     if group is None:
         raise CaptureError(
-            f"{obj.name} has no vertex group {name!r} to {use}; choose another group."
+            f"{obj.name} has no vertex group {name!r} to {use}. Choose another group."
         )
     return group
 
 
 def why_no_group(obj: bpy.types.Object) -> str:
-    """What a soft body lacks of the groups that hold or drive it; empty where it has them."""
+    """The message about a vertex group that a soft body names but lacks; empty where it has all."""
     props = obj.supple
     try:
         for name, use in ((props.jiggle_group, "jiggle"), (props.pin_group, "pin")):
@@ -60,8 +60,8 @@ def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> N
     members = np.flatnonzero(weights > WEIGHT_THRESHOLD).astype(np.int32)
     if len(members) == 0:
         raise CaptureError(
-            f"{obj.name}: no vertex has a weight above {WEIGHT_THRESHOLD} in the group {name!r} to "
-            f"{use}; paint some, or clear the {setting}."
+            f"{obj.name}: no vertex has a weight above {WEIGHT_THRESHOLD} in the group "
+            f"{name!r} to {use}. Paint some weights, or clear the {setting}."
         )
     return members
 
@@ -81,7 +81,7 @@ def painted(props: bpy.types.PropertyGroup) -> Iterator[tuple[PaintedSetting, st
 
 
 def label(props: bpy.types.PropertyGroup, setting: str) -> str:
-    """What panels call a setting that can be painted."""
+    """The label of a setting that can be painted."""
     return str(props.bl_rna.properties[SOURCE.format(setting)].name)
 
 
@@ -135,8 +135,8 @@ def _weights(obj: bpy.types.Object, mesh: bpy.types.Mesh, name: str, text: str) 
     if group is not None:
         if not vertex_weights(obj.data, group).any():
             raise CaptureError(
-                f"{obj.name}: no vertex has a weight in the group {name!r} that paints its {text}; "
-                "paint some, or clear that field under Paint."
+                f"{obj.name}: no vertex has a weight in the group {name!r} that paints its "
+                f"{text}. Paint some weights, or clear the field under Paint."
             )
         weights = vertex_weights(mesh, group)
         if not weights.any():
@@ -147,15 +147,15 @@ def _weights(obj: bpy.types.Object, mesh: bpy.types.Mesh, name: str, text: str) 
         raise CaptureError(_lost(obj, "attribute", name, text))
     if attribute is None:
         raise CaptureError(
-            f"{obj.name} has no vertex group and no attribute {name!r} to paint its {text} with; "
-            "choose another under Paint."
+            f"{obj.name} has no vertex group and no attribute {name!r} to paint its {text} "
+            "with. Choose another under Paint."
         )
     if not can_paint(attribute):
         raise CaptureError(
-            f"{obj.name}: the attribute {name!r} cannot paint its {text}: it is of the type "
-            f"{_label(attribute, 'data_type')} on the domain {_label(attribute, 'domain')}, and "
-            "what is wanted is a Float on Point, or a Color on Point or Face Corner. Choose "
-            "Convert Attribute under Data > Attributes, or another attribute."
+            f"{obj.name}: the attribute {name!r} cannot paint its {text}, since it is "
+            f"{_label(attribute, 'data_type')} on {_label(attribute, 'domain')}. Use a Float "
+            "on Point, or a Color on Point or Face Corner. Choose Convert Attribute under "
+            "Data > Attributes, or another attribute."
         )
     return attribute_values(mesh, attribute)
 
@@ -197,6 +197,6 @@ def _label(attribute: bpy.types.Attribute, what: str) -> str:
 
 def _lost(obj: bpy.types.Object, kind: str, name: str, text: str) -> str:
     return (
-        f"{obj.name}: its modifiers lose the {kind} {name!r} that paints its {text}. Apply the one "
-        "that makes a new mesh, such as Remesh, and paint that."
+        f"{obj.name}: its modifiers drop the {kind} {name!r} that paints its {text}. Apply the "
+        "modifier that creates a new mesh, such as Remesh, and paint again."
     )

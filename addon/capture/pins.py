@@ -51,7 +51,7 @@ class Pins:
             CaptureError: when the group does not exist, is empty, or pins every vertex.
         """
         if obj.supple.jiggle_group:
-            return _of_jiggle(obj)
+            return _jiggle_pins(obj)
         name = obj.supple.pin_group
         if not name:
             return Pins(np.empty(0, dtype=np.int32), np.empty(0))
@@ -59,8 +59,8 @@ class Pins:
         vertices = np.flatnonzero(weights > 0.0).astype(np.int32)
         if len(vertices) == 0:
             raise CaptureError(
-                f"{obj.name}: no vertex has a weight above 0 in the group {name!r} to pin; paint "
-                "some, or clear the Pin Group."
+                f"{obj.name}: no vertex has a weight above 0 in the group {name!r} to pin. "
+                "Paint some weights, or clear the Pin Group."
             )
         pins = Pins(
             vertices,
@@ -70,8 +70,8 @@ class Pins:
         )
         if pins.is_hard.sum() == len(weights):
             raise CaptureError(
-                f"{obj.name}: every vertex is pinned by the group {name!r}, so nothing can move; "
-                "pin fewer, or paint weights below 1, which are goals."
+                f"{obj.name}: the group {name!r} pins every vertex, so that nothing can move. "
+                "Pin fewer vertices, or paint weights below 1."
             )
         return pins
 
@@ -86,7 +86,7 @@ class Pins:
         return self.vertices[self.is_hard] if self.is_hard.any() else None
 
     def pin_path(self, motion: Motion, unit: float, is_placed: bool = False) -> Channel | None:
-        """Of the (Q, 3) pinned vertices in metres; None when they stay where they are at rest.
+        """The path of the (Q, 3) pinned vertices in metres; None when they stay at rest.
 
         Args:
             motion: of all the vertices.
@@ -98,7 +98,7 @@ class Pins:
         return motion.pins.mapped(lambda samples: unit * samples[:, self.is_hard])
 
     def goals(self, motion: Motion, unit: float) -> Goals | None:
-        """Of the vertices that are not pinned; None without any."""
+        """The goals of vertices that are not pinned; None without any."""
         is_soft = ~self.is_hard
         if not is_soft.any():
             return None
@@ -113,7 +113,7 @@ class Pins:
         )
 
 
-def _of_jiggle(obj: bpy.types.Object) -> Pins:
+def _jiggle_pins(obj: bpy.types.Object) -> Pins:
     """All vertices: what jiggles twice as far by its weight has half the stiffness."""
     props = obj.supple
     group = find_group(obj, props.jiggle_group, "jiggle")
@@ -123,8 +123,8 @@ def _of_jiggle(obj: bpy.types.Object) -> Pins:
         wobbles[pins >= PIN_WEIGHT] = 0.0
     if not (wobbles > HELD_WEIGHT).any():
         raise CaptureError(
-            f"{obj.name}: nothing of the group {group.name!r} jiggles; paint weights, up to 1 "
-            "where it wobbles most, raise Amount, or clear Group under Jiggle."
+            f"{obj.name}: no vertex of the group {group.name!r} jiggles. Paint weights up to "
+            "1, raise Amount, or clear Group under Jiggle."
         )
     speed, duration = exact_float(props.jiggle_speed), exact_float(props.jiggle_duration)
     return Pins(

@@ -33,49 +33,49 @@ Kind = Callable[[bpy.types.Modifier], bool]
 
 @dataclass(frozen=True)
 class Refined:
-    """One of the meshes that modifiers make.
+    """A mesh made by modifiers behind the frames.
 
     Args:
         seen_in: where it is seen.
         points: (R, 3) its vertices.
-        of_rest: whether it is made of the object's own mesh as it is at the start.
+        is_of_rest: whether it is made of the object's own mesh as it is at the start.
     """
 
     seen_in: SeenIn
     points: Points
-    of_rest: bool = False
+    is_of_rest: bool = False
 
 
 def refined(obj: bpy.types.Object, local: Points, evaluated: Points) -> list[Refined]:
-    """What is seen of an object in place of its own vertices, in its own space.
+    """The visible meshes of an object that differ from its own vertices, in object space.
 
     Args:
         local: (V, 3) its own vertices where the modifiers find them.
         evaluated: (R, 3) those of the mesh that the viewport shows.
     """
-    if found := _refined(obj, local, evaluated, adds_steadily):
-        return found
-    found = _refined(obj, local, evaluated, adds) if _keeps_its_shape(obj) else []
+    if meshes := _refined(obj, local, evaluated, adds_steadily):
+        return meshes
+    meshes = _refined(obj, local, evaluated, adds) if _keeps_its_shape(obj) else []
     # Where one of them is not seen the object would stand still.
-    is_seen_everywhere = {each.seen_in for each in found} in ({"both"}, {"viewport", "renders"})
-    return [replace(each, of_rest=True) for each in found] if is_seen_everywhere else []
+    is_seen_everywhere = {each.seen_in for each in meshes} in ({"both"}, {"viewport", "renders"})
+    return [replace(each, is_of_rest=True) for each in meshes] if is_seen_everywhere else []
 
 
 def _refined(
     obj: bpy.types.Object, local: Points, evaluated: Points, may_add: Kind
 ) -> list[Refined]:
-    """By modifiers of a kind, beside those that change nothing of the points."""
+    """The meshes made by modifiers of one kind, and by those that leave the points alone."""
     modifiers = driving.refiners(obj)
     shown = [modifier for modifier in modifiers if modifier.show_viewport]
     rendered = [modifier for modifier in modifiers if modifier.show_render]
-    found: list[Refined] = []
+    meshes: list[Refined] = []
     if _refine(shown, may_add):
-        found.append(Refined("viewport", evaluated))
+        meshes.append(Refined("viewport", evaluated))
     if shown == rendered and not any(map(_differs_in_renders, shown)):
-        found = [replace(each, seen_in="both") for each in found]
+        meshes = [replace(each, seen_in="both") for each in meshes]
     elif _refine(rendered, may_add):
-        found.append(Refined("renders", _rendered_points(obj, local, rendered)))
-    return [each for each in found if len(local) != len(each.points) <= MAX_REFINED_POINTS]
+        meshes.append(Refined("renders", _rendered_points(obj, local, rendered)))
+    return [each for each in meshes if len(local) != len(each.points) <= MAX_REFINED_POINTS]
 
 
 def _refine(modifiers: Modifiers, may_add: Kind) -> bool:
@@ -122,12 +122,12 @@ def _has_levels(modifier: bpy.types.Modifier) -> bool:
 
 
 def _levels(modifier: bpy.types.Modifier, seen_in: SeenIn) -> int:
-    """Of subdivision, no more than Simplify leaves of them."""
+    """Subdivision levels, limited by Simplify."""
     render = bpy.context.scene.render
-    own, most = modifier.levels, render.simplify_subdivision
+    levels, most = modifier.levels, render.simplify_subdivision
     if seen_in == "renders":
-        own, most = modifier.render_levels, render.simplify_subdivision_render
-    return min(own, most) if render.use_simplify else int(own)
+        levels, most = modifier.render_levels, render.simplify_subdivision_render
+    return min(levels, most) if render.use_simplify else int(levels)
 
 
 def _rendered_points(obj: bpy.types.Object, local: Points, modifiers: Modifiers) -> Points:
@@ -139,7 +139,7 @@ def _rendered_points(obj: bpy.types.Object, local: Points, modifiers: Modifiers)
 def refining(
     obj: bpy.types.Object, modifiers: Modifiers, seen_in: SeenIn
 ) -> Iterator[Callable[[Points], Points]]:
-    """What modifiers of an object make of its own vertices (V, 3), wherever these are put.
+    """Functions that apply modifiers of an object to given vertices (V, 3).
 
     That is worked out on a copy, in a scene of its own where nobody sees it; gone afterwards.
     """

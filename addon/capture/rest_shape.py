@@ -36,19 +36,19 @@ def rest_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
 @contextmanager
 def basis_shown(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
     """Lets the objects whose shape keys are rest shapes have the shape of their basis."""
-    found = [obj for obj in objects if has_shape_keys(obj) and rest_keys(obj)]
-    shown = [(obj.show_only_shape_key, obj.active_shape_key_index) for obj in found]
+    bodies = [obj for obj in objects if has_shape_keys(obj) and rest_keys(obj)]
+    shown = [(obj.show_only_shape_key, obj.active_shape_key_index) for obj in bodies]
     try:
-        for obj in found:
+        for obj in bodies:
             obj.active_shape_key_index, obj.show_only_shape_key = 0, True
         yield
     finally:
-        for obj, (only, active) in zip(found, shown, strict=True):
+        for obj, (only, active) in zip(bodies, shown, strict=True):
             obj.show_only_shape_key, obj.active_shape_key_index = only, active
 
 
 class RestShapeRecording:
-    """Of one object whose shape keys are its rest shape.
+    """A recording of one object whose shape keys are its rest shape.
 
     Raises:
         CaptureError: when it has none that could be.
@@ -81,12 +81,12 @@ def _no_keys_message(obj: bpy.types.Object) -> str:
     keys = obj.data.shape_keys
     if keys is not None and not keys.use_relative:
         return (
-            f"{obj.name}: its shape keys are absolute and cannot be its rest shape; tick Relative "
-            "under Shape Keys, or choose Modelled as Rest Shape."
+            f"{obj.name}: its shape keys are absolute and cannot be its rest shape. Tick "
+            "Relative under Shape Keys, or choose Modelled as Rest Shape."
         )
     return (
-        f"{obj.name}: Rest Shape is Shape Keys, and its mesh has none beside a basis; add one, or "
-        "choose Modelled."
+        f"{obj.name}: Rest Shape is Shape Keys, and its mesh has only a basis key. Add a shape "
+        "key, or choose Modelled."
     )
 
 
@@ -101,10 +101,10 @@ def keep(obj: bpy.types.Object, shape: TetRestShape, matrix: Matrices, unit: flo
         unit: metres in a Blender unit.
     """
     inverse = np.linalg.inv(matrix)
-    own = [transform(inverse, places / unit) for places in (shape.vertices, shape.rest)]
-    mesh = new_mesh(f"{obj.name} at rest", own[0], shape.tets)
+    local_places = [transform(inverse, places / unit) for places in (shape.vertices, shape.rest)]
+    mesh = new_mesh(f"{obj.name} at rest", local_places[0], shape.tets)
     rest = mesh.attributes.new(_REST, "FLOAT_VECTOR", "POINT")
-    rest.data.foreach_set("vector", own[1].astype(np.float32).ravel())
+    rest.data.foreach_set("vector", local_places[1].astype(np.float32).ravel())
     obj.supple.kept_shape, obj.supple.rest_shape = mesh, KEPT
 
 

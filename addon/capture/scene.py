@@ -63,7 +63,7 @@ def capture(context: bpy.types.Context) -> Capture:
     """
     scene, objects = context.scene, soft_bodies(context)
     if not objects:
-        none = "The scene has no soft body; select a mesh object and press Add Soft Body."
+        none = "The scene has no soft body. Select a mesh object and press Add Soft Body."
         raise CaptureError(" ".join(left_out(context)) or none)
     for obj in objects:
         check_object(obj)
@@ -81,7 +81,7 @@ def capture(context: bpy.types.Context) -> Capture:
             *(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit),
             prints[obj],
             tuple(each.seen_in for each in shape.refined),
-            any(each.of_rest for each in shape.refined),
+            any(each.is_of_rest for each in shape.refined),
         )
         for obj, shape, motion in zip(objects, read.shapes, read.motions, strict=True)
     ]
@@ -104,8 +104,8 @@ def played_range(scene: bpy.types.Scene) -> range:
     )
     if last <= first:
         raise CaptureError(
-            f"The end frame {last} does not come after the start frame {first}; "
-            "change the frame range."
+            f"The end frame {last} does not come after the start frame {first}. Change the "
+            "frame range."
         )
     return range(first, last + 1)
 
@@ -116,14 +116,14 @@ def frame_range(scene: bpy.types.Scene) -> range:
 
 
 def simulated_range(scene: bpy.types.Scene) -> range:
-    """The same with the pre-roll before it; errors as of ``played_range``."""
+    """The range of simulated frames, with the pre-roll; raises errors as ``played_range`` does."""
     shown = frame_range(scene)
     return range(shown.start - scene.supple.pre_roll, shown.stop)
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """What was read of a scene. Lists go with ``objects``, but for colliders."""
+    """The data read from a scene. Lists are parallel to ``objects``, except for colliders."""
 
     objects: list[bpy.types.Object]
     pins: list[Pins]
@@ -157,8 +157,8 @@ class _Reading:
             depsgraph = context.evaluated_depsgraph_get()
             paints = [capture_paint(obj, depsgraph) for obj in objects]
             recorded = [
-                MotionRecording(obj, own.vertices, scene.supple.motion_samples)
-                for obj, own in zip(objects, pins, strict=True)
+                MotionRecording(obj, pinned.vertices, scene.supple.motion_samples)
+                for obj, pinned in zip(objects, pins, strict=True)
             ]
             keyed = [keyed_settings(obj) for obj in objects]
             resting = [RestShapeRecording(obj) if has_shape_keys(obj) else None for obj in objects]
@@ -167,17 +167,21 @@ class _Reading:
             weight, pace = gravity_recording(scene), time_scale_recording(scene)
             fields = [FieldRecording(obj, unit) for obj in acting]
             absorbing = [AbsorberRecording(obj, depsgraph, unit) for obj in shading]
-            recordings = [weight, pace, *(each for own in recorded for each in own.recordings)]
-            recordings += [each for own in absorbing for each in own.recordings]
-            recordings += [each for own in fields for each in own.recordings]
-            recordings += [each for own in keyed for each in own.values()]
+            recordings = [
+                weight,
+                pace,
+                *(each for motion in recorded for each in motion.recordings),
+            ]
+            recordings += [each for absorber in absorbing for each in absorber.recordings]
+            recordings += [each for field in fields for each in field.recordings]
+            recordings += [each for settings in keyed for each in settings.values()]
             recordings += [each for row in attachments for each in row.keyed.values()]
             recordings += [each.recording for each in (*colliders, *filter(None, resting))]
             with driving.without_refiners(objects):
                 record(context, recordings, frames)
         time_scale = checked_time_scale(pace.channel(), frames)
         first_frame_time = frame_time(scene) * float(time_scale.at(0))
-        motions = [own.motion() for own in recorded]
+        motions = [motion.motion() for motion in recorded]
         return _Reading(
             objects=objects,
             pins=pins,
@@ -185,7 +189,7 @@ class _Reading:
             shapes=shapes,
             paints=paints,
             motions=motions,
-            keyed=[{name: each.channel() for name, each in own.items()} for own in keyed],
+            keyed=[{name: each.channel() for name, each in row.items()} for row in keyed],
             starts=[
                 _start(obj, shape, motion, earlier, unit, first_frame_time)
                 for obj, shape, motion in zip(objects, shapes, motions, strict=True)
@@ -207,10 +211,10 @@ class _Reading:
         each = zip(*lists, self.starts, self.rest_shapes, strict=True)
         bodies = [
             replace(
-                soft_body(*of_one, unit=self.unit),
+                soft_body(*arguments, unit=self.unit),
                 tet_control=kept_control(obj, motion.matrices.at(0), self.unit),
             )
-            for obj, motion, of_one in zip(self.objects, self.motions, each, strict=True)
+            for obj, motion, arguments in zip(self.objects, self.motions, each, strict=True)
         ]
         # ``reports/ignored`` reports what is left out here.
         return [_supported(body, scene.supple.integrator) for body in bodies]
@@ -218,17 +222,17 @@ class _Reading:
 
 def _others(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:
     """The colliders, force fields and absorbers, by what they are, as bodies."""
-    found = {
+    others = {
         "collider": shown_colliders(context),
         "force field": acting_fields(context),
         "absorber": absorbers(context),
     }
-    for kind, objects in found.items():
+    for kind, objects in others.items():
         yield sorted(objects, key=partial(fingerprint.object_fingerprint, kind))
 
 
 def _supported(body: SoftBody, integrator: str) -> SoftBody:
-    """What an integrator takes of a body."""
+    """A body without the features that an integrator does not support."""
     if not supports_viscosity(integrator):
         body = replace(body, loss_factor=0.0, stiffness_damping=0.0, viscosity=0.0)
     if supports_plasticity(integrator):
@@ -246,7 +250,7 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
     if contact.is_wanted(scene, read.objects, read.collider_objects):
         touching = contact.capture_contact(scene, read.objects, unit)
         each = zip(read.objects, read.shapes, bodies, strict=True)
-        bodies = [contact.touching_body(*of_one) for of_one in each]
+        bodies = [contact.touching_body(*arguments) for arguments in each]
     try:
         attachments = [each for each in read.attachments if isinstance(each, Attachment)]
         stitches = [each for each in read.attachments if isinstance(each, Stitches)]
@@ -266,7 +270,7 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
 
 
 def _shape(context: bpy.types.Context, obj: bpy.types.Object, pins: Pins, unit: float) -> Shape:
-    """Of a body at the start, its pins checked against it."""
+    """The shape of a body at the start, with its pins checked."""
     shape = read_shape(context, obj, unit)
     check_pins(context, obj, pins, shape, unit)
     return shape
@@ -281,8 +285,8 @@ def _start(
     first_frame_time: float,
 ) -> StartVelocity:
     centre, start = centre_of_volume(shape.vertices, shape.triangles), motion.matrices.at(0)
-    own = earlier.get(obj.name, [])
-    return start_velocity(obj, centre, start, own, unit, first_frame_time)
+    matrices = earlier.get(obj.name, [])
+    return start_velocity(obj, centre, start, matrices, unit, first_frame_time)
 
 
 def _rest_shape(

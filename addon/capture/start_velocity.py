@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast bodies are as they start: as they are set, or as their animation has moved them."""
+"""Velocities of bodies at the start, from their settings or their animation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StartVelocity:
 
     @staticmethod
     def none() -> StartVelocity:
-        """Of what starts at rest."""
+        """The velocity of a body that starts at rest."""
         return StartVelocity(np.zeros(3), np.zeros(3))
 
 
@@ -47,15 +47,15 @@ def earlier_matrices(
 
     The scene is left at another frame.
     """
-    found: dict[str, list[Matrices]] = {obj.name: [] for obj in objects if takes_animation(obj)}
-    for count in (1, 2) if found else ():
+    matrices: dict[str, list[Matrices]] = {obj.name: [] for obj in objects if takes_animation(obj)}
+    for count in (1, 2) if matrices else ():
         frame, subframe = divmod(first - count * SAMPLE_FRAMES, 1.0)
         context.scene.frame_set(int(frame), subframe=subframe)
         depsgraph = context.evaluated_depsgraph_get()
         for obj in objects:
-            if obj.name in found:
-                found[obj.name].append(world_matrix(obj, depsgraph))
-    return found
+            if obj.name in matrices:
+                matrices[obj.name].append(world_matrix(obj, depsgraph))
+    return matrices
 
 
 def start_velocity(
@@ -66,7 +66,7 @@ def start_velocity(
     unit: float,
     frame_time: float,
 ) -> StartVelocity:
-    """Of one body.
+    """The velocity and spin of one body at the start.
 
     Args:
         centre: (3,) of mass, in metres.
@@ -84,8 +84,8 @@ def start_velocity(
         return StartVelocity(np.array(linear), _exact(props.start_spin))
     if not earlier:
         return StartVelocity(np.zeros(3), np.zeros(3))
-    own = np.linalg.solve(start, np.append(centre / unit, 1.0))
-    moved = [unit * ((start - before) @ own)[:3] for before in earlier]
+    local_centre = np.linalg.solve(start, np.append(centre / unit, 1.0))
+    moved = [unit * ((start - before) @ local_centre)[:3] for before in earlier]
     turned = [_rotation(before, start) for before in earlier]
     seconds = SAMPLE_FRAMES * frame_time
     return StartVelocity(_rate(moved, seconds), _rate(turned, seconds))
@@ -103,7 +103,8 @@ def centre_of_volume(vertices: Points, triangles: Triangles) -> Vector:
 
 
 def _rate(changes: list[Vector], seconds: float) -> Vector:
-    """Of the changes since one sample and since two, exact for a constant acceleration."""
+    """The rate from the changes since one sample and since two, exact for a constant
+    acceleration."""
     one, two = changes
     return (4.0 * one - two) / (2.0 * seconds)
 

@@ -83,7 +83,7 @@ def surface_to_fill(
 
 @contextmanager
 def mesh_to_fill(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Iterator[bpy.types.Mesh]:
-    """What ``surface_to_fill`` is of, but for its shape, for as long as the context lasts."""
+    """The mesh whose surface ``surface_to_fill`` returns, for as long as the context lasts."""
     if _is_carried(obj):
         yield obj.data
         return
@@ -139,7 +139,7 @@ def group_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup) -> Points
 
 
 def vertex_weights(mesh: bpy.types.Mesh, group: bpy.types.VertexGroup) -> Points:
-    """The same of a mesh made from that of the group's object."""
+    """Weights of a vertex group on a mesh made from the mesh of the group's object."""
     index = group.index
     return np.fromiter(
         (
@@ -179,7 +179,7 @@ def triangles(mesh: bpy.types.Mesh) -> Triangles:
 
 
 def _changed_count(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> SuppleError:
-    """What names the first of the drivers after which the mesh has other vertices."""
+    """The error that names the first modifier that changes the number of vertices."""
     shown = [modifier for modifier in driving.drivers(obj) if modifier.show_viewport]
     frame, culprit = depsgraph.scene.frame_float, shown[-1]
     try:
@@ -194,9 +194,9 @@ def _changed_count(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Sup
         for modifier in shown:
             modifier.show_viewport = True
     return SuppleError(
-        f"{obj.name}: the modifier {culprit.name} changes the number of vertices (frame {frame:g}) "
-        "before the simulated frames, so these vertices cannot be pinned or played. Move it "
-        f"behind the modifier {MODIFIER} and those that deform, or apply it."
+        f"{obj.name}: the modifier {culprit.name} changes the number of vertices (frame "
+        f"{frame:g}) before the simulated frames. Such vertices cannot be pinned or played. "
+        f"Move it behind the modifier {MODIFIER} and those that deform, or apply it."
     )
 
 
@@ -208,7 +208,7 @@ def _check_time(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
     last = max(block.frame for block in keys.key_blocks if not shape_keys.is_supple_key(block))
     if keys.evaluated_get(depsgraph).eval_time > last:
         raise SuppleError(
-            f"The time of {obj.name}'s absolute shape keys is after the last of them, where its "
+            f"The time of {obj.name}'s absolute shape keys is after their last key, where the "
             "bake begins. Press Free, then simulate."
         )
 

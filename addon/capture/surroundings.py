@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is around the bodies of a scene: gravity, time, the ground, a fluid."""
+"""The surroundings of the bodies of a scene: gravity, time, the ground, a fluid."""
 
 from __future__ import annotations
 
@@ -43,14 +43,15 @@ def checked_time_scale(channel: Channel, frames: range) -> Channel:
     if len(low):
         frame = frames[0] + low[0] / channel.per_frame
         raise CaptureError(
-            f"Time Scale must be above 0, and is {channel.samples[low[0]]:g} at frame {frame:g}; "
-            "1 is real time, 0.5 half as fast. Where time is to stand still, end the simulation."
+            f"Time Scale must be above 0, and is {channel.samples[low[0]]:g} at frame "
+            f"{frame:g}. 1 is real time, 0.5 half speed. End the simulation where time should "
+            "stand still."
         )
     return channel
 
 
 def ground(scene: bpy.types.Scene, unit: float) -> Ground | None:
-    """None where the scene has none."""
+    """The ground of a scene; None without one."""
     props = scene.supple
     if not props.use_ground:
         return None
@@ -66,7 +67,7 @@ def ground(scene: bpy.types.Scene, unit: float) -> Ground | None:
 
 
 def scene_forces(scene: bpy.types.Scene, unit: float) -> list[Force]:
-    """What acts everywhere, by the settings of the scene."""
+    """Forces that act everywhere, by the settings of the scene."""
     return [_fluid(scene, unit)] if scene.supple.use_fluid else []
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the solver finds for an artist: the rest shape, the throw, the stiffness, the forces."""
+"""Tools that find a rest shape, a throw, a stiffness or forces for an artist."""

@@ -98,7 +98,7 @@ def _icon(losses: tuple[float, ...]) -> int:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the panel shows of the latest search.
+    """The result of the latest search, for the panel.
 
     Args:
         uid: of the object, its ``session_uid``.
@@ -127,19 +127,19 @@ class Fit:
         SuppleError: when it cannot be sought; nothing was changed.
     """
 
-    cancelling = "Esc cancels, and changes nothing."
+    cancelling = "Press Esc to cancel. Nothing changes then."
 
     def __init__(self, context: bpy.types.Context, obj: bpy.types.Object, name: str) -> None:
         if session.is_running():
-            raise SuppleError("A simulation is running already; cancel it with Esc first.")
+            raise SuppleError("A simulation is running already. Cancel it with Esc first.")
         if not is_soft_body(obj):
             raise SuppleError("Select a soft body.")
         if reason := why_left_out(context, obj):
             raise SuppleError(reason)
         self._tool, self._uid = TOOLS[name], obj.session_uid
         self._captured = captured = capture(context)
-        self._index = [own.uid for own in captured.objects].index(self._uid)
-        scene, wanted = self._tool.ask(Question(context, obj, captured, self._index))
+        self._index = [body.uid for body in captured.objects].index(self._uid)
+        scene, request = self._tool.ask(Question(context, obj, captured, self._index))
         solver_environment.check_complete()
         followed = obj if self._tool.follows else None
         self.warnings = ignored.messages(context, followed=followed)
@@ -148,7 +148,7 @@ class Fit:
         self.job = Job(Path(tempfile.mkdtemp(prefix="supple-fit-")))
         try:
             Job.create(self.job.folder, scene, replace(captured.settings, results=()))
-            fits.write_wanted(self.job.folder, wanted)
+            fits.write_wanted(self.job.folder, request)
             self._session = session.start(self.job)
         except SuppleError:
             self._remove()
@@ -161,9 +161,9 @@ class Fit:
     def step(self) -> bool:
         self._object()
         state = self._session.poll()
-        if found := fits.read_losses(self.job.folder):
-            self.losses = tuple(loss for loss, _ in found)
-            self._done = min(1.0, found[-1][1])
+        if losses := fits.read_losses(self.job.folder):
+            self.losses = tuple(loss for loss, _ in losses)
+            self._done = min(1.0, losses[-1][1])
         if state is State.FAILED:
             raise SuppleError(on_timeline(str(self._session.failure), self.start_frame))
         return state.runs
@@ -184,13 +184,13 @@ class Fit:
         # A crash leaves its output, which the message names.
         if str(self.job.folder) not in str(self._session.failure):
             self._remove()
-        return f"{self._tool.label} was cancelled; nothing was changed."
+        return f"{self._tool.label} was cancelled. Nothing was changed."
 
     def finish(self, context: bpy.types.Context) -> str:
         global latest
-        found = fits.read_found(self.job.folder)
+        result = fits.read_found(self.job.folder)
         self._remove()
-        message = self._tool.apply(self._object(), self._captured, self._index, found)
+        message = self._tool.apply(self._object(), self._captured, self._index, result)
         latest = Outcome(self._uid, self.losses, message)
         return message
 
@@ -198,7 +198,7 @@ class Fit:
         obj = self._captured.soft_bodies()[self._index]
         if obj is None:
             name = self._captured.objects[self._index].name
-            raise GoneError(f"{name} is no soft body any more.")
+            raise GoneError(f"{name} is not a soft body anymore.")
         return obj
 
     def _remove(self) -> None:

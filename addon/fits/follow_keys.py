@@ -29,7 +29,7 @@ def _ask(question: Question) -> tuple[Scene, FollowKeys]:
     by = obj.supple.fit_by
     if by == "pins" and not obj.supple.pin_group:
         raise SuppleError(
-            f"{obj.name} has no pins to move; choose a Pin Group, or Forces under Follow My Keys."
+            f"{obj.name} has no pins to move. Choose a Pin Group, or Forces under Follow My Keys."
         )
     frames = _frames(question)
     after = [question.frame(frame, "the frame of a key") for frame in frames]
@@ -37,25 +37,25 @@ def _ask(question: Question) -> tuple[Scene, FollowKeys]:
     bodies = list(captured.scene.bodies)
     # Sought from what it does by itself, whatever was found before.
     bodies[question.index] = replace(bodies[question.index], tet_control=None)
-    wanted = FollowKeys(question.index, np.array(after, dtype=np.int32), shapes, _points(obj), by)
-    return replace(captured.scene, bodies=bodies), wanted
+    request = FollowKeys(question.index, np.array(after, dtype=np.int32), shapes, _points(obj), by)
+    return replace(captured.scene, bodies=bodies), request
 
 
 def _frames(question: Question) -> list[int]:
-    """Of the keys after the start."""
+    """Frames of the keys after the start."""
     obj, start = question.obj, question.captured.start_frame
     keyed = keyed_frames(obj)
     if not keyed:
         raise SuppleError(
-            f"{obj.name} has no keys to follow; key where it is to be: its place, its shape keys "
-            "or its rig. What NLA strips and drivers do has no keys: bake it to an action."
+            f"{obj.name} has no keys to follow. Key its location, its shape keys or its rig. "
+            "NLA strips and drivers have no keys: bake them to an action."
         )
     after = [frame for frame in keyed if frame > start]
     if not after:
         last = f"frame {keyed[0]}" if len(keyed) == 1 else f"frames up to {keyed[-1]}"
         raise SuppleError(
-            f"{obj.name} has keys at {last} alone, and it starts at frame {start}, where it is "
-            "given; key it at later frames."
+            f"{obj.name} only has keys at {last}, and the simulation starts at frame {start}. "
+            "Key it at later frames."
         )
     return after
 
@@ -67,36 +67,34 @@ def _points(obj: bpy.types.Object) -> NDArray[np.int32] | None:
     inside = group_weights(obj, find_group(obj, name, "follow the keys")) > _INSIDE
     if not inside.any():
         raise SuppleError(
-            f"{obj.name}: no vertex has a weight above {_INSIDE} in the group {name!r} that is to "
-            "follow the keys; paint some, or clear Only Group."
+            f"{obj.name}: no vertex has a weight above {_INSIDE} in the group {name!r} that "
+            "should follow the keys. Paint some weights, or clear Limit to Group."
         )
     return np.flatnonzero(inside).astype(np.int32)
 
 
-def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundControl) -> str:
-    own = captured.objects[index]
-    control.keep(obj, found.control, own.matrices.at(0), own.unit)
+def _apply(obj: bpy.types.Object, captured: Capture, index: int, result: FoundControl) -> str:
+    body = captured.objects[index]
+    control.keep(obj, result.control, body.matrices.at(0), body.unit)
     fingerprint.forget()
-    moved = f"{found.effort:.3g} m/s² in the mean"
-    by = f"forces of {moved}" if found.control.by == "forces" else f"moving its pins by {moved}"
-    if found.follows:
+    moved = f"{result.effort:.3g} m/s² on average"
+    by = f"forces of {moved}" if result.control.by == "forces" else f"moving its pins by {moved}"
+    if result.follows:
         return (
-            f"{obj.name} passes through its keys, within {length(found.distance)}, by {by}. "
+            f"{obj.name} passes through its keys, within {length(result.distance)}, by {by}. "
             "Simulate to see it."
         )
-    where = f"frame {captured.start_frame + found.frame}"
-    near = (
-        f"{obj.name} misses its keys by {length(found.distance)} at the best, at {where}, by {by}."
-    )
-    if found.search_distance < 0.1 * found.distance:
+    where = f"frame {captured.start_frame + result.frame}"
+    near = f"{obj.name} misses its keys by at least {length(result.distance)}, at {where}, by {by}."
+    if result.search_distance < 0.1 * result.distance:
         return (
-            f"{near} Without touching itself, in implicit steps, it comes within "
-            f"{length(found.search_distance)}: choose BDF2 or Implicit Euler as Integrator."
+            f"{near} Without self-contact and in implicit steps it comes within "
+            f"{length(result.search_distance)}. Choose BDF2 or Implicit Euler as Integrator."
         )
-    help_by = "Give it more frames to get there, keep keys off the ground and what is in the way"
-    if found.control.by == "pins":
-        return f"{near} {help_by}, choose Forces, or name with Only Group what matters."
-    return f"{near} {help_by}, a finer Resolution, or name with Only Group what matters."
+    help_by = "Give it more frames, keep keys away from the ground and obstacles"
+    if result.control.by == "pins":
+        return f"{near} {help_by}, choose Forces, or choose a part with Limit to Group."
+    return f"{near} {help_by}, use a finer Resolution, or choose a part with Limit to Group."
 
 
 def _kept(obj: bpy.types.Object) -> str:
@@ -106,8 +104,7 @@ def _kept(obj: bpy.types.Object) -> str:
 TOOL = Tool(
     label="Follow My Keys",
     description=(
-        "Finds the smallest forces, or motion of pins, with which the simulation passes through "
-        "the poses that the body is keyed in, as blocking"
+        "Find the smallest forces, or motion of pins, that bring the body through its keyed poses"
     ),
     icon="KEYINGSET",
     settings=("fit_by", "fit_keyed_group"),

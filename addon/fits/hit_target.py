@@ -21,7 +21,7 @@ def _ask(question: Question) -> tuple[Scene, HitTarget]:
     obj, props = question.obj, question.obj.supple
     if props.start_shape == RUN:
         raise SuppleError(
-            f"{obj.name} goes on as fast as another run left it; choose another Shape under Start."
+            f"{obj.name} starts with the velocity of another run. Choose another Shape under Start."
         )
     place, weights = _place(question), None
     frame = question.frame(props.fit_frame, "the frame of the target")
@@ -29,12 +29,12 @@ def _ask(question: Question) -> tuple[Scene, HitTarget]:
         weights = group_weights(obj, find_group(obj, props.fit_group, "reach the target"))
         if not weights.any():
             raise SuppleError(
-                f"{obj.name}: no vertex has a weight in the group {props.fit_group!r} that is to "
-                "reach the target; paint some, or clear the group."
+                f"{obj.name}: no vertex has a weight in the group {props.fit_group!r} that "
+                "should hit the target. Paint some weights, or clear the group."
             )
     x, y, z = place.tolist()
-    wanted = HitTarget(question.index, (x, y, z), frame, weights, bool(props.fit_spin))
-    return question.captured.scene, wanted
+    request = HitTarget(question.index, (x, y, z), frame, weights, bool(props.fit_spin))
+    return question.captured.scene, request
 
 
 def _place(question: Question) -> Points:
@@ -43,52 +43,52 @@ def _place(question: Question) -> Points:
     target = props.fit_target
     if target is None or target.name not in scene.objects:
         raise SuppleError(
-            f"{question.obj.name} has no target in this scene; choose an object under Find, such "
-            "as an empty."
+            f"{question.obj.name} has no target in this scene. Choose an object under Goals, "
+            "such as an empty."
         )
     with preserved_frame(scene):
         scene.frame_set(props.fit_frame)
         matrix = world_matrix(target, question.context.evaluated_depsgraph_get())
     if not np.isfinite(matrix).all():
         raise SuppleError(
-            f"{target.name} is not at finite coordinates at frame {props.fit_frame}; look at its "
-            "keys and drivers."
+            f"{target.name} is not at finite coordinates at frame {props.fit_frame}. Look at "
+            "its keys and drivers."
         )
     place: Points = question.captured.objects[question.index].unit * matrix[:3, 3]
     return place
 
 
-def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundThrow) -> str:
+def _apply(obj: bpy.types.Object, captured: Capture, index: int, result: FoundThrow) -> str:
     props, unit = obj.supple, captured.objects[index].unit
     props.start_from_animation = False
-    props.start_velocity = np.array(found.velocity) / unit
-    props.start_spin = found.angular_velocity
-    speed = length(float(np.linalg.norm(found.velocity)))
+    props.start_velocity = np.array(result.velocity) / unit
+    props.start_spin = result.angular_velocity
+    speed = length(float(np.linalg.norm(result.velocity)))
     straight = ""
-    if found.set_distance is not None:
+    if result.set_distance is not None:
         straight = (
-            f" No throw like the one that was set comes nearer than {length(found.set_distance)}; "
-            "this one begins straight."
+            f" Throws like the one that was set miss by at least {length(result.set_distance)}, "
+            "so a straight throw was used."
         )
-    if found.hits:
-        within = f" to within {length(found.distance)}" if found.distance > NOTICED_METRES else ""
+    if result.hits:
+        within = f" to within {length(result.distance)}" if result.distance > NOTICED_METRES else ""
         return (
             f"{obj.name} hits the target{within}, thrown with {speed}/s."
             f"{straight} Simulate to see it."
         )
     return (
-        f"{obj.name} misses the target by {length(found.distance)} at the best.{straight} Choose "
-        "another frame, begin with a throw of your own under Start, such as one at the ground for "
-        "a bounce, tick Spin Too, let go what is pinned, or move the target off the ground and "
-        "what is in the way."
+        f"{obj.name} misses the target by at least {length(result.distance)}.{straight} Choose "
+        "another frame, tick Also Solve Spin, release pins, or move the target away from the "
+        "ground and obstacles. You can also set a first throw under Start, such as one at the "
+        "ground for a bounce."
     )
 
 
 TOOL = Tool(
     label="Hit the Target",
     description=(
-        "Finds the velocity at the start with which the body reaches a place at a frame, bounces "
-        "on the way included"
+        "Find the start velocity with which the body hits a target at a frame, including "
+        "bounces on the way"
     ),
     icon="TRACKER",
     settings=("fit_target", "fit_frame", "fit_group", "fit_spin"),

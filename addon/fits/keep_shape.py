@@ -22,20 +22,20 @@ def _ask(question: Question) -> tuple[Scene, KeepShape]:
     return replace(scene, bodies=bodies), KeepShape(index)
 
 
-def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: KeptShape) -> str:
-    own = captured.objects[index]
-    rest_shape.keep(obj, found.rest_shape, own.matrices.at(0), own.unit)
+def _apply(obj: bpy.types.Object, captured: Capture, index: int, result: KeptShape) -> str:
+    body = captured.objects[index]
+    rest_shape.keep(obj, result.rest_shape, body.matrices.at(0), body.unit)
     return (
-        f"{obj.name} keeps its shape: at rest it is {length(found.distance)} from it at most. "
-        "Rest Shape under Material is Kept; simulate again."
+        f"{obj.name} keeps its shape to within {length(result.distance)} at rest. Rest Shape "
+        "under Material is now Kept. Simulate again."
     )
 
 
 TOOL = Tool(
     label="Keep This Shape",
     description=(
-        "Finds the shape at rest with which gravity and pins hold the body as it is modelled, so "
-        "that it does not droop from the first frame on"
+        "Find a rest shape for which gravity and pins hold the body as modelled, so that it "
+        "does not droop"
     ),
     icon="FREEZE",
     settings=(),

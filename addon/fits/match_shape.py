@@ -23,7 +23,10 @@ _LITTLE_GAIN = 0.5
 def _ask(question: Question) -> tuple[Scene, MatchShape]:
     obj, props = question.obj, question.obj.supple
     if "young" in animated_settings(obj):
-        raise SuppleError(f"{obj.name}: Stiffness has keys, and one is sought; remove them.")
+        raise SuppleError(
+            f"{obj.name}: Stiffness is keyed, and Match a Shape looks for one "
+            "value. Remove the keys."
+        )
     first = question.frame(props.fit_first, "the first frame of the shape")
     last = question.frame(props.fit_last, "the last frame of the shape")
     if last < first:
@@ -41,14 +44,14 @@ def _shapes(question: Question, frames: range) -> Points:
     shown = obj.supple.fit_shape
     if shown is None or shown.name not in scene.objects:
         raise SuppleError(
-            f"{obj.name} has no shape to match in this scene; choose a mesh object under Find."
+            f"{obj.name} has no shape to match in this scene. Choose a mesh object under Goals."
         )
     if shown.supple.enabled:
         raise SuppleError(
-            f"{shown.name} is a soft body itself, so that both would be simulated; bake it and "
-            "remove its soft body, or choose another shape."
+            f"{shown.name} is a soft body, and both would be simulated. Bake it and remove its "
+            "soft body, or choose another shape."
         )
-    unit, found = question.captured.objects[question.index].unit, []
+    unit, shapes = question.captured.objects[question.index].unit, []
     with preserved_frame(scene):
         for frame in frames:
             scene.frame_set(frame)
@@ -57,36 +60,39 @@ def _shapes(question: Question, frames: range) -> Points:
                 points = vertex_coordinates(mesh)
             if len(points) != len(obj.data.vertices):
                 raise SuppleError(
-                    f"{shown.name} has {len(points)} vertices, and {obj.name} "
-                    f"{len(obj.data.vertices)}; take a shape of the same mesh."
+                    f"{shown.name} has {len(points)} vertices, and {obj.name} has "
+                    f"{len(obj.data.vertices)}. Choose a shape of the same mesh."
                 )
             if not np.isfinite(points).all():
                 vertex = int(np.argwhere(~np.isfinite(points))[0, 0])
                 raise SuppleError(
-                    f"{shown.name}: vertex {vertex} is not at finite coordinates at frame {frame}; "
-                    "move or delete it."
+                    f"{shown.name}: vertex {vertex} is not at finite coordinates at frame "
+                    f"{frame}. Move or delete it."
                 )
-            found.append(unit * transform(world_matrix(shown, depsgraph), points))
-    return np.stack(found)
+            shapes.append(unit * transform(world_matrix(shown, depsgraph), points))
+    return np.stack(shapes)
 
 
-def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundStiffness) -> str:
+def _apply(obj: bpy.types.Object, captured: Capture, index: int, result: FoundStiffness) -> str:
     props = obj.supple
-    if found.distance == found.before:
+    if result.distance == result.before:
         return (
-            f"{obj.name} is in that shape already, to within {length(found.distance)}; Stiffness "
-            "stays as it is."
+            f"{obj.name} already has this shape, to within {length(result.distance)}. Stiffness "
+            "is unchanged."
         )
-    props.young = found.young
-    text = f"{obj.name}: Stiffness {found.young:.3g} Pa"
-    if found.unpainted is not None:
-        props.unpainted_young = found.unpainted
-        text += f", {props.unpainted_young:.3g} of it where unpainted"
-    text += f". It is {length(found.distance)} from the shape, and was {length(found.before)}."
-    if found.distance > _LITTLE_GAIN * found.before:
+    props.young = result.young
+    text = f"{obj.name}: Stiffness {result.young:.3g} Pa"
+    if result.unpainted is not None:
+        props.unpainted_young = result.unpainted
+        text += f", and {props.unpainted_young:.3g} of it where unpainted"
+    text += (
+        f". It is now {length(result.distance)} from the shape, and was "
+        f"{length(result.before)} from it."
+    )
+    if result.distance > _LITTLE_GAIN * result.before:
         text += (
-            " Stiffness alone does not bring it there: look at Poisson's ratio, density, pins and "
-            "where the shape stands."
+            " Stiffness alone does not reach the shape: check Poisson's Ratio, density, pins "
+            "and the location of the shape."
         )
     return text
 
@@ -94,8 +100,8 @@ def _apply(obj: bpy.types.Object, captured: Capture, index: int, found: FoundSti
 TOOL = Tool(
     label="Match a Shape",
     description=(
-        "Finds the stiffness with which the body has the shape of another mesh at some frames. "
-        "Where it is painted, what is left where unpainted is found, too"
+        "Find the stiffness with which the body has the shape of another mesh at some frames. "
+        "Where Stiffness is painted, this also finds Where Unpainted"
     ),
     icon="MOD_MESHDEFORM",
     settings=("fit_shape", "fit_first", "fit_last"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a tool is that finds something of a soft body."""
+"""The parts of a tool that finds a property of a soft body."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..capture.captured import Capture
 
 @dataclass(frozen=True)
 class Question:
-    """What the worker is asked.
+    """The question to the worker.
 
     Args:
         context: that it is asked in.
@@ -40,8 +40,8 @@ class Question:
         first, last = self.captured.start_frame + 1, self.captured.end_frame
         if not first <= number <= last:
             raise SuppleError(
-                f"{self.obj.name}: {what} is {number}, and {first} to {last} are simulated; choose "
-                "one of those, or change the frame range."
+                f"{self.obj.name}: {what} is {number}, and frames {first} to {last} are "
+                "simulated. Choose one of these, or change the frame range."
             )
         return number - self.captured.start_frame
 
@@ -73,7 +73,7 @@ NOTICED_METRES = 1e-6
 
 
 def length(metres: float) -> str:
-    """Such as ``1.2 mm`` or ``0.31 m``."""
+    """Format a length, such as ``1.2 mm`` or ``0.31 m``."""
     if metres < NOTICED_METRES:
         return "0 mm"
     return f"{1e3 * metres:.3g} mm" if metres < 0.1 else f"{metres:.3g} m"

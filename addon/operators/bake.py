@@ -8,11 +8,11 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty
 
-from ...core.errors import legible
 from .. import actions, bake_run, ids
 from ..bake_run import Bake
 from ..cache import unused_caches
 from ..named import named
+from ..translations import translated
 from .base import ActionOperator, TimedOperator
 
 # Objects that the question before a bake names.
@@ -20,7 +20,7 @@ _MOST_LINES = 5
 
 
 class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
-    """Turn the simulated frames of all soft bodies into shape keys, which need no Supple to play"""
+    """Convert the simulated frames of all soft bodies to shape keys, which play without Supple"""
 
     bl_idname = ids.BAKE
     bl_label = "Bake"
@@ -30,8 +30,8 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
     step: IntProperty(
         name="Frame Step",
         description=(
-            "One key every so many frames, and one at the last; the mesh goes straight from one to "
-            "the next. Fewer keys make a smaller file"
+            "Number of frames from one key to the next. The mesh moves straight between keys, "
+            "and the last frame always has a key. Fewer keys make a smaller file"
         ),
         default=1,
         min=1,
@@ -48,7 +48,7 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
     )
 
     is_confirmed: BoolProperty(
-        description="Whether frames that are out of date are baked unasked",
+        description="Bake frames that are out of date without asking",
         options={"HIDDEN", "SKIP_SAVE"},
     )
 
@@ -71,17 +71,17 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
     def act(self: Any, context: bpy.types.Context) -> str:
         changes = bake_run.outdated_changes(context)
         if changes and not self.is_confirmed:
-            self.report({"WARNING"}, legible(bake_run.outdated_warning(changes)))
+            self.report({"WARNING"}, translated(bake_run.outdated_warning(changes)))
         return actions.bake(context, self.step, self.kind)
 
 
 def _ask(context: bpy.types.Context, changes: list[str], choices: dict[str, Any]) -> None:
     def draw(popup: bpy.types.Menu, _context: bpy.types.Context) -> None:
-        popup.layout.label(text="Changed since it was simulated:")
+        popup.layout.label(text="Changed since the simulation:")
         for text in changes[:_MOST_LINES]:
-            popup.layout.label(text=legible(text), icon="DOT")
+            popup.layout.label(text=translated(text), icon="DOT")
         if len(changes) > _MOST_LINES:
-            popup.layout.label(text=f"And {len(changes) - _MOST_LINES} more objects.")
+            popup.layout.label(text=translated(f"And {len(changes) - _MOST_LINES} more objects."))
         popup.layout.separator()
         popup.layout.operator_context = "INVOKE_DEFAULT"
         popup.layout.operator(ids.SIMULATE, text="Simulate Again", icon="PLAY")
@@ -95,8 +95,8 @@ def _ask(context: bpy.types.Context, changes: list[str], choices: dict[str, Any]
 
 
 class SUPPLE_OT_free(ActionOperator, bpy.types.Operator):
-    """Remove the simulated frames of all soft bodies of the scene, and their baked shape keys. Undo
-    brings them back, until Remove Unused Caches deletes the frames from the disk"""
+    """Remove the simulated frames of all soft bodies, and their baked shape keys. Undo brings them
+    back, until Remove Unused Caches deletes the frames from the disk"""
 
     bl_idname = ids.FREE
     bl_label = "Free"
@@ -116,8 +116,10 @@ class SUPPLE_OT_free(ActionOperator, bpy.types.Operator):
         result = context.window_manager.invoke_confirm(
             self,
             event,
-            title="Remove the Bake, Too?",
-            message=f"The baked shape keys of {named(baked)} go with the simulated frames.",
+            title="Also Remove the Bake?",
+            message=(
+                f"The baked shape keys of {named(baked)} are removed with the simulated frames."
+            ),
             confirm_text="Remove",
             icon="WARNING",
         )
@@ -125,22 +127,26 @@ class SUPPLE_OT_free(ActionOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_pack_frames(ActionOperator, bpy.types.Operator):
-    """Make the file ready for another machine, such as a render farm: put the simulated frames
-    beside it, or into it as a bake"""
+    """Prepare the file for other machines, such as a render farm. Stores the simulated frames
+    beside the file, or inside it as a bake"""
 
     bl_idname = ids.PACK_FRAMES
     bl_label = "Pack Frames"
 
     where: EnumProperty(
         name="Frames",
-        description="Where another machine finds them",
+        description="Place where other machines find the frames",
         items=[
             (
                 "BESIDE",
                 "Beside the File",
-                "Into the folder supple_cache, which goes along with the .blend file",
+                "In the folder supple_cache beside the .blend file",
             ),
-            ("INSIDE", "Within the File", "As shape keys, which need no other file and no Supple"),
+            (
+                "INSIDE",
+                "Inside the File",
+                ("As shape keys, which need neither other files nor Supple"),
+            ),
         ],
         default="BESIDE",
         options={"SKIP_SAVE"},
@@ -160,22 +166,24 @@ class SUPPLE_OT_pack_frames(ActionOperator, bpy.types.Operator):
     def draw(self: Any, context: bpy.types.Context) -> None:
         self.layout.prop(self, "where", expand=True)
         for text in actions.pack_notes(context):
-            self.layout.label(text=text)
+            self.layout.label(text=translated(text))
 
 
 _SHOWN = 20
 
 
 class SUPPLE_OT_remove_caches(ActionOperator, bpy.types.Operator):
-    """Delete simulated frames that no file plays. Lists them, with their sizes, and asks first"""
+    """Delete simulated frames that no file plays. Lists them with their sizes and asks first"""
 
     bl_idname = ids.REMOVE_CACHES
     bl_label = "Remove Unused Caches"
     bl_options = set()
 
     others_too: BoolProperty(
-        name="Also What Other Files May Use",
-        description="Files that are not open, or were never saved, may still play these frames",
+        name="Include Other Files' Frames",
+        description=(
+            "Also delete frames that other files, or files that were never saved, may still play"
+        ),
         default=False,
         options={"SKIP_SAVE"},
     )
@@ -194,24 +202,24 @@ class SUPPLE_OT_remove_caches(ActionOperator, bpy.types.Operator):
         )
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        self._found = unused_caches.find()
+        self._caches = unused_caches.find()
         result: set[str] = context.window_manager.invoke_props_dialog(
             self, width=700, confirm_text="Remove"
         )
         return result
 
     def draw(self, context: bpy.types.Context) -> None:
-        unused = [each for each in self._found if not each.user]
-        others = [each for each in self._found if each.user]
-        self._list("Nothing uses:", unused)
+        unused = [each for each in self._caches if not each.user]
+        others = [each for each in self._caches if each.user]
+        self._list("Unused:", unused)
         if others:
             self.layout.prop(self, "others_too")
             self._list("Other files may use:", others)
 
     def _list(self, title: str, caches: list[unused_caches.UnusedCache]) -> None:
         column = self.layout.column(align=True)
-        column.label(text=title if caches else "There is nothing that nothing uses.")
+        column.label(text=title if caches else "There are no unused frames.")
         for each in caches[:_SHOWN]:
             column.label(text=str(each), icon="FILE_FOLDER")
         if len(caches) > _SHOWN:
-            column.label(text=f"and {len(caches) - _SHOWN} smaller ones")
+            column.label(text=translated(f"and {len(caches) - _SHOWN} smaller ones"))

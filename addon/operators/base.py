@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What operators have in common."""
+"""Base classes of the operators."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Any
 import bpy
 from bpy.props import StringProperty
 
-from ...core.errors import SuppleError, legible
+from ...core.errors import SuppleError
 from .. import runs
 from ..capture.captured import GoneError
 from ..capture.objects import is_soft_body
 from ..named import NAMED, named
 from ..reports import intersections
 from ..runs import Run, Work
+from ..translations import translated
 from ..worker import session, solver_environment, warm_worker
 from ..worker.redraw import redraw_sidebars
 
 
 def _why_busy() -> str:
     if session.is_running():
-        return "A simulation is running; Esc cancels it."
-    return "" if runs.current is None else f"{runs.current.describe()}; Esc cancels that."
+        return "A simulation is running. Press Esc to cancel it."
+    return "" if runs.current is None else f"{runs.current.describe()}. Press Esc to cancel."
 
 
 class ActionOperator:
@@ -36,7 +37,7 @@ class ActionOperator:
 
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
-        """Why it cannot be done now; empty where it can."""
+        """The reason why the operator cannot run now; empty where it can."""
         raise NotImplementedError
 
     @classmethod
@@ -44,16 +45,16 @@ class ActionOperator:
         reason = _why_busy() or cls.unavailable_reason(context)
         if reason:
             # Blender crashes at a text that is none.
-            cls.poll_message_set(legible(reason))
+            cls.poll_message_set(translated(reason))
         return not reason
 
     def execute(self: Any, context: bpy.types.Context) -> set[str]:
         try:
             message = self.act(context)
         except SuppleError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translated(str(error)))
             return {"CANCELLED"}
-        self.report({"INFO"}, legible(message))
+        self.report({"INFO"}, translated(message))
         return {"FINISHED"}
 
 
@@ -78,10 +79,11 @@ class BodiesOperator:
         try:
             messages = [self.change(context, obj) for obj in bodies]
         except SuppleError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translated(str(error)))
             return {"CANCELLED"}
         several = f"{self.bl_label}: {named(bodies)}."
-        self.report({"INFO"}, several if len(bodies) > NAMED else " ".join(messages))
+        text = several if len(bodies) > NAMED else " ".join(messages)
+        self.report({"INFO"}, translated(text))
         return {"FINISHED"}
 
 
@@ -149,7 +151,7 @@ class TimedOperator(ActionOperator):
         try:
             self._run = self.begin(context)
         except SuppleError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translated(str(error)))
             return {"CANCELLED"}
         manager = context.window_manager
         self._timer = manager.event_timer_add(TICK_SECONDS, window=context.window)
@@ -174,7 +176,7 @@ class TimedOperator(ActionOperator):
             return self._conclude(context, {"INFO"}, text, is_step=False)
         except SuppleError as error:
             self._run.cancel()
-            text = self.explain(context, str(error))
+            text = self.explain(context, translated(str(error)))
             return self._conclude(context, {"ERROR"}, text, self.changes_meanwhile)
         except BaseException:
             # Else all buttons would wait for it until Blender ends.
@@ -202,14 +204,14 @@ class TimedOperator(ActionOperator):
             return
         self._reported = status, percent
         context.window_manager.progress_update(percent)
-        context.workspace.status_text_set(f"{status}, Esc cancels")
+        context.workspace.status_text_set(translated(f"{status}, Esc cancels"))
         redraw_sidebars()
 
     def _conclude(
         self: Any, context: bpy.types.Context, kind: set[str], message: str, is_step: bool = True
     ) -> set[str]:
         self._clear(context)
-        self.report(kind, legible(message))
+        self.report(kind, translated(message))
         # What was shown so far is a change, too, that undo has to know of.
         return {"FINISHED"} if is_step else {"CANCELLED"}
 
@@ -237,7 +239,7 @@ class WorkerOperator(TimedOperator):
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
         if solver_environment.find() is None:
-            return "The solver is not installed yet; see the top of this tab."
+            return "The solver is not installed yet. See the top of this tab."
         return ""
 
     def act(self, context: bpy.types.Context) -> str:
@@ -247,7 +249,7 @@ class WorkerOperator(TimedOperator):
     def begin(self: Any, context: bpy.types.Context) -> Run:
         run: Run = self.begin_run(context)
         for warning in run.warnings:
-            self.report({"WARNING"}, legible(warning))
+            self.report({"WARNING"}, translated(warning))
         intersections.forget()
         return run
 

@@ -16,6 +16,7 @@ from ..playback import fields, mesh_cache, smooth
 from ..properties import jiggling, presets, selection, suited
 from ..properties.suited import longest_side
 from ..settings.object import setting
+from ..translations import translated
 from ..units import metres_per_unit
 from ..worker import warm_worker
 from .base import ActionOperator, BodiesOperator, NamedObjectOperator, chosen_bodies
@@ -31,19 +32,20 @@ class SUPPLE_OT_add(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not selection.candidates(context):
-            cls.poll_message_set(selection.why_none(context))
+            cls.poll_message_set(translated(selection.why_none(context)))
             return False
         return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        self.report({"INFO"}, selection.make_soft(context, selection.candidates(context)))
+        made = selection.make_soft(context, selection.candidates(context))
+        self.report({"INFO"}, translated(made))
         if not bpy.app.background:
             warm_worker.prepare()
         return {"FINISHED"}
 
 
 class SUPPLE_OT_remove(bpy.types.Operator):
-    """Make the selected soft bodies ordinary meshes again. Baked shape keys stay"""
+    """Turn the selected soft bodies back into ordinary meshes. Keeps baked shape keys"""
 
     bl_idname = ids.REMOVE
     bl_label = "Remove Soft Body"
@@ -63,7 +65,7 @@ class SUPPLE_OT_remove(bpy.types.Operator):
             mesh_cache.detach(obj)
             smooth.update(obj)
             obj.supple.enabled = False
-        self.report({"INFO"}, f"No soft body any more: {named(objects)}.")
+        self.report({"INFO"}, translated(f"Removed from soft bodies: {named(objects)}."))
         return {"FINISHED"}
 
 
@@ -80,23 +82,34 @@ class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):
     group: StringProperty(
         name="Group",
         description=(
-            "Vertex group of what wobbles, most where its weight is 1. Empty takes the one that is "
-            "being painted, else one named Jiggle, else makes that"
+            "Vertex group that jiggles, most where its weight is 1. Empty uses the group "
+            "being painted, or a group named Jiggle, which is created if needed"
         ),
     )
 
     falloff: EnumProperty(
         name="Falloff",
-        description="What is held, and what wobbles",
+        description="How the weights of a new group fall off",
         items=[
-            (jiggling.AUTOMATIC, "Automatic", "From the bones where it has any, else the surface"),
-            (jiggling.BONES, "From Bones", "What is near the bones is held, what is far wobbles"),
+            (
+                jiggling.AUTOMATIC,
+                "Automatic",
+                ("From Bones for meshes with an armature, otherwise From Surface"),
+            ),
+            (
+                jiggling.BONES,
+                "From Bones",
+                ("Parts near the bones follow the animation, parts far away jiggle"),
+            ),
             (
                 jiggling.SURFACE,
                 "From Surface",
-                "The core is held, the surface wobbles, and what is thin wobbles as a whole",
+                (
+                    "The core follows the animation, the surface jiggles, and thin parts jiggle "
+                    "as a whole"
+                ),
             ),
-            (jiggling.NONE, "None", "All of it wobbles as one"),
+            (jiggling.NONE, "None", "The whole mesh jiggles alike"),
         ],
         default=jiggling.AUTOMATIC,
         options={"SKIP_SAVE"},
@@ -119,17 +132,17 @@ class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):
             layout.prop(self, "depth")
 
     def act(self, context: bpy.types.Context) -> str:
-        wanted = jiggling.Jiggle(
+        choices = jiggling.Jiggle(
             *(self.speed, self.duration, self.amount, self.group, self.falloff, self.depth)
         )
-        message = jiggling.let_jiggle(context, jiggling.candidates(context), wanted)
+        message = jiggling.let_jiggle(context, jiggling.candidates(context), choices)
         if not bpy.app.background:
             warm_worker.prepare()
         return message
 
 
 class SUPPLE_OT_add_attachment(NamedObjectOperator, bpy.types.Operator):
-    """Attach the soft body to one more object"""
+    """Attach the soft body to another object"""
 
     bl_idname = ids.ADD_ATTACHMENT
     bl_label = "Add Attachment"
@@ -137,7 +150,7 @@ class SUPPLE_OT_add_attachment(NamedObjectOperator, bpy.types.Operator):
     def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         row = obj.supple.attachments.add()
         row.attach_as = obj.supple.attach_as
-        return f"{obj.name}: choose what else it is attached to."
+        return f"{obj.name}: choose the object to attach it to."
 
 
 class SUPPLE_OT_remove_attachment(NamedObjectOperator, bpy.types.Operator):
@@ -153,15 +166,15 @@ class SUPPLE_OT_remove_attachment(NamedObjectOperator, bpy.types.Operator):
         if not 0 <= self.index < len(rows):
             raise SuppleError(f"{obj.name} has no further attachment {self.index}.")
         rows.remove(self.index)
-        return f"{obj.name}: one attachment less."
+        return f"{obj.name}: removed an attachment."
 
 
 class SUPPLE_OT_take_start(ActionOperator, bpy.types.Operator):
-    """Start the next simulation as the simulated frame that is shown: of this body, or of another
-    one that is selected with it and has the same mesh. Its frames are kept"""
+    """Start the next simulation from the current frame of this body, or of another selected body
+    with the same mesh. Keeps the simulated frames"""
 
     bl_idname = ids.TAKE_START
-    bl_label = "Take Shown Frame"
+    bl_label = "Start from Current Frame"
 
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
@@ -177,7 +190,7 @@ class SUPPLE_OT_take_start(ActionOperator, bpy.types.Operator):
 def _describe(preset: Preset) -> str:
     size, flow = f"Sags by a tenth of its height when it is {length(preset.size)} high.", ""
     if preset.use_plasticity:
-        size = f"Stands when it is up to {length(preset.size)} high; what is higher slumps."
+        size = f"Stands up to a height of {length(preset.size)}; higher bodies slump."
         flow = f", yields at {stiffness(preset.yield_stress)}"
     return (
         f"{size}\n{stiffness(preset.young)}, ν {preset.poisson:g}, {preset.density:g} kg/m³, "
@@ -202,28 +215,28 @@ REAL, HAND = "real", "hand"
 
 
 class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
-    """Make the active soft body, and all selected ones, of a real material with published values"""
+    """Apply a real material with published values to the active and the selected soft bodies"""
 
     bl_idname = ids.APPLY_PRESET
     bl_label = "Material Preset"
 
     preset: EnumProperty(
         name="Preset",
-        description="A real material: its values, and the works they are from",
+        description="Real material, with its values and their sources",
         items=_menu(),
         default="gelatine_dessert",
     )
     size: EnumProperty(
         name="Size",
-        description="Whether a body larger or smaller than a hand looks like a small piece",
+        description="Size of the body that the preset is made for",
         items=[
             (
                 HAND,
                 "As at Hand Size",
-                "Looks as a piece of 10 cm does: stiffness and yield stress are those for "
-                "the size of the body",
+                "Looks like a piece of 10 cm. Stiffness and yield stress are scaled to the size of "
+                "the body",
             ),
-            (REAL, "As Real", "The published values: a large body of a soft material collapses"),
+            (REAL, "As Real", "The published values. Large bodies of soft material collapse"),
         ],
         default=HAND,
     )
@@ -235,42 +248,43 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
             size = unit * longest_side(obj) if self.size == HAND else 0.0
             presets.apply(obj.supple, preset, size / HAND_SIZE if size > 0.0 else 1.0)
         if self.size == HAND:
-            self.report({"INFO"}, f"{preset.label}, as at hand size: {named(bodies)}.")
+            text = f"{preset.label}, As at Hand Size: {named(bodies)}."
+            self.report({"INFO"}, translated(text))
             return {"FINISHED"}
         message = [f"{preset.label}: {named(bodies)}."]
         lying = [obj for obj in bodies if suited.sag_message(context.scene, obj)[1]]
         if lying:
             message.append(
-                f"Too soft for the size of {named(lying)}: it sags by a tenth when it is "
-                f"{length(preset.tenth_sag_height)} high. As at Hand Size keeps its look, "
-                "Stiffness from Size the rest of it."
+                f"{named(lying)} will collapse: this material holds its shape up to "
+                f"{length(preset.tenth_sag_height)}. Choose As at Hand Size to keep its look, "
+                "or press Stiffness from Size."
             )
         slumps = [obj for obj in bodies if suited.slump_message(context.scene, obj)]
         if preset.use_plasticity and slumps:
             message.append(
-                f"Too high to stand: {named(slumps)}; it slumps where it is more than "
-                f"{length(preset.size)} high. A larger Yield Stress keeps the rest of it."
+                f"{named(slumps)} will slump: this material stands up to "
+                f"{length(preset.size)}. Raise Yield Stress to keep it standing."
             )
-        self.report({"INFO"}, " ".join(message))
+        self.report({"INFO"}, translated(" ".join(message)))
         return {"FINISHED"}
 
 
 class SUPPLE_OT_suit_young(BodiesOperator, bpy.types.Operator):
-    """Make it as stiff as its size and density want: it sags by about a tenth of its height under
-    its own weight and wobbles"""
+    """Set the stiffness by size and density, so that the body wobbles and sags by about a tenth of
+    its height"""
 
     bl_idname = ids.SUIT_YOUNG
     bl_label = "Stiffness from Size"
 
     def change(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         if obj.supple.jiggle_group:
-            return f"{obj.name} jiggles, and keeps the stiffness that suits its speed."
+            return f"{obj.name} jiggles, and its stiffness follows from its speed."
         suited.suit_young(context, obj)
         return f"{obj.name}: Stiffness {obj.supple.young:.3g} Pa."
 
 
 class SUPPLE_OT_suit_resolution(BodiesOperator, bpy.types.Operator):
-    """Make the cells as small as its thin parts want, as long as that stays quick"""
+    """Set the resolution by the thin parts of the body, as long as the simulation stays fast"""
 
     bl_idname = ids.SUIT_RESOLUTION
     bl_label = "Resolution from Shape"

@@ -18,8 +18,7 @@ from .base import ActionOperator
 
 
 class SUPPLE_OT_show_field(ActionOperator, bpy.types.Operator):
-    """Colour all soft bodies by the field, frame by frame. Their own materials come back with Hide
-    Field"""
+    """Color all soft bodies by the field at each frame. Hide Field restores their materials"""
 
     bl_idname = ids.SHOW_FIELD
     bl_label = "Show Field"
@@ -51,14 +50,14 @@ class SUPPLE_OT_hide_field(ActionOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_show_paint(ActionOperator, bpy.types.Operator):
-    """See and paint where the setting counts; once more goes back to Object Mode"""
+    """Show and paint the weights of this setting. Press again to return to Object Mode"""
 
     bl_idname = ids.SHOW_PAINT
     bl_label = "Show Paint"
 
     setting: EnumProperty(
         name="Setting",
-        description="What is painted",
+        description="Painted setting",
         items=[(name, name, "") for name in PAINTED_SETTINGS],
     )
 
@@ -75,7 +74,7 @@ class SUPPLE_OT_show_paint(ActionOperator, bpy.types.Operator):
             mode = "OBJECT"
         bpy.ops.object.mode_set(mode=mode)
         if mode == "OBJECT":
-            return f"{obj.name} is shown as it is."
+            return f"{obj.name} is back in Object Mode."
         return f"{obj.name}: {name!r} paints its {text}."
 
 
@@ -87,11 +86,13 @@ def _activate(obj: bpy.types.Object, name: str, text: str) -> str:
         return "WEIGHT_PAINT"
     attribute = obj.data.attributes.get(name)
     if attribute is None:
-        raise SuppleError(f"{obj.name} has nothing of the name {name!r} that paints its {text}.")
+        raise SuppleError(
+            f"{obj.name} has no vertex group or attribute {name!r} to paint its {text}."
+        )
     if not is_colour(attribute):
         raise SuppleError(
-            f"{obj.name}: Blender has no brush for the float attribute {name!r}; see its numbers "
-            "in the Spreadsheet, or paint with a vertex group or a colour attribute."
+            f"{obj.name}: Blender has no brush for the float attribute {name!r}. See its "
+            "values in the Spreadsheet, or paint with a vertex group or a color attribute."
         )
     obj.data.attributes.active_color = attribute
     return "VERTEX_PAINT"

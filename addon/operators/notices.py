@@ -15,7 +15,7 @@ from .base import ActionOperator, NamedObjectOperator
 
 
 class SUPPLE_OT_dismiss_hint(NamedObjectOperator, bpy.types.Operator):
-    """Stop showing this hint for this object. The mesh stays as it is"""
+    """Stop showing this hint for this object. The mesh does not change"""
 
     bl_idname = ids.DISMISS_HINT
     bl_label = "Dismiss Hint"
@@ -23,14 +23,14 @@ class SUPPLE_OT_dismiss_hint(NamedObjectOperator, bpy.types.Operator):
     def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         if not is_soft_body(obj):
             obj.supple.hides_obstacle_hint = True
-            return f"Soft bodies pass through {obj.name}, without the hint."
+            return f"Dismissed the hint: soft bodies pass through {obj.name}."
         obj.supple.hides_coarse_hint = True
-        return f"{obj.name} is simulated as it is, without the hint about its vertices."
+        return f"Dismissed the hint about the vertices of {obj.name}."
 
 
 class SUPPLE_OT_subdivide(NamedObjectOperator, bpy.types.Operator):
-    """Give the mesh enough vertices to be seen bending and wobbling. Its shape, shape keys, UVs and
-    vertex groups stay"""
+    """Add vertices so that the mesh can bend and wobble visibly. Keeps its shape, shape keys, UVs
+    and vertex groups"""
 
     bl_idname = ids.SUBDIVIDE
     bl_label = "Subdivide"
@@ -38,11 +38,11 @@ class SUPPLE_OT_subdivide(NamedObjectOperator, bpy.types.Operator):
     def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         coarse_meshes.subdivide(obj)
         fitting.update_object(obj)
-        return f"{obj.name} has {len(obj.data.vertices)} vertices now."
+        return f"{obj.name} now has {len(obj.data.vertices)} vertices."
 
 
 class SUPPLE_OT_make_override(NamedObjectOperator, bpy.types.Operator):
-    """Make a library override of a linked soft body, which can then be simulated and baked"""
+    """Make a library override of a linked soft body, so that it can be simulated and baked"""
 
     bl_idname = ids.MAKE_OVERRIDE
     bl_label = "Make Override"
@@ -59,10 +59,10 @@ class SUPPLE_OT_make_override(NamedObjectOperator, bpy.types.Operator):
         )
         if made is None:
             raise SuppleError(
-                f"Blender makes no override of {name}; choose Object > Library Override > Make, or "
-                "append it instead of linking it."
+                f"Blender could not override {name}. Choose Object > Library Override > Make, "
+                "or append it instead of linking it."
             )
-        return f"{name} is an override now and can be simulated."
+        return f"{name} is now an override and can be simulated."
 
 
 def _override_of_collection(
@@ -78,58 +78,58 @@ def _override_of_collection(
 
 
 class SUPPLE_OT_make_collider(NamedObjectOperator, bpy.types.Operator):
-    """Let soft bodies land on this object instead of passing through it"""
+    """Let soft bodies collide with this object instead of passing through it"""
 
     bl_idname = ids.MAKE_COLLIDER
     bl_label = "Make Collider"
 
     def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         if not can_collide(obj):
-            raise SuppleError(f"{obj.name} cannot be a collider; meshes and empty spheres can.")
+            raise SuppleError(f"{obj.name} cannot be a collider. Use a mesh or an empty sphere.")
         if not obj.is_editable:
             raise SuppleError(
                 f"{obj.name} is linked from another file. Make it a library override first."
             )
         obj.supple.collider = True
-        return f"{obj.name} is a collider now: soft bodies land on it."
+        return f"{obj.name} is now a collider."
 
 
 class SUPPLE_OT_make_keys_work(NamedObjectOperator, bpy.types.Operator):
-    """Turn the bake into relative shape keys, beside which your own keys act. Plays more slowly"""
+    """Convert the bake to relative shape keys, so that your own keys act on top. Plays slower"""
 
     bl_idname = ids.MAKE_KEYS_WORK
     bl_label = "Make Keys Work"
 
     def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         if not shape_keys.has_idle_keys(obj):
-            raise SuppleError(f"{obj.name} has no shape keys that do nothing beside its bake.")
+            raise SuppleError(f"All shape keys of {obj.name} have an effect already.")
         shape_keys.make_relative(obj)
-        return f"The bake of {obj.name} is relative shape keys now; its other keys act on top."
+        return f"The bake of {obj.name} now has relative shape keys, and its other keys act on top."
 
 
 class SUPPLE_OT_order_modifiers(NamedObjectOperator, bpy.types.Operator):
-    """Move the simulated frames behind the modifiers that deform the body, which then drive it, and
-    before those that change its number of vertices, which then refine the result"""
+    """Move the simulated frames after the modifiers that deform the body, and before those that
+    change its number of vertices"""
 
     bl_idname = ids.ORDER_MODIFIERS
     bl_label = "Order Modifiers"
 
     def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         if not driving.put_in_place(obj):
-            raise SuppleError(f"The modifiers of {obj.name} are in order.")
-        return f"{obj.name}: {driving.order(obj) or 'nothing drives or refines'}; simulate again."
+            raise SuppleError(f"The modifiers of {obj.name} are already in order.")
+        return f"{obj.name}: {driving.order(obj) or 'moved the simulated frames'}. Simulate again."
 
 
 class SUPPLE_OT_select_intersections(ActionOperator, bpy.types.Operator):
-    """Select the objects that intersect at the start, and their faces that do"""
+    """Select the objects that intersect at the start, and their intersecting faces"""
 
     bl_idname = ids.SELECT_INTERSECTIONS
     bl_label = "Show Intersections"
 
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
-        found = intersections.latest(context.scene)
-        return "" if found else "The last simulation found nothing that intersects."
+        failure = intersections.latest(context.scene)
+        return "" if failure else "The last simulation found no intersections."
 
     def act(self, context: bpy.types.Context) -> str:
         failure = intersections.latest(context.scene)
@@ -138,7 +138,7 @@ class SUPPLE_OT_select_intersections(ActionOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_push_apart(ActionOperator, bpy.types.Operator):
-    """Move soft bodies that intersect something at the start to where they are free of it"""
+    """Move soft bodies that intersect at the start apart"""
 
     bl_idname = ids.PUSH_APART
     bl_label = "Push Apart"
@@ -147,9 +147,9 @@ class SUPPLE_OT_push_apart(ActionOperator, bpy.types.Operator):
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
         failure = intersections.latest(context.scene)
         if failure is None:
-            return "The last simulation found nothing that intersects."
+            return "The last simulation found no intersections."
         if failure.report.offsets is None:
-            return "No way was found to move these objects apart; move them by hand."
+            return "These objects could not be moved apart. Move them by hand."
         return ""
 
     def act(self, context: bpy.types.Context) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulate, Tetrahedralize, and the tools of Find."""
+"""Buttons that simulate, tetrahedralize and find what the panel Goals asks for."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ..named import named
 from ..properties import selection
 from ..reports import coarse_meshes
 from ..runs import Simulation, Tetrahedralization
+from ..translations import translated
 from ..units import played_frame
 from .base import BodiesOperator, WorkerOperator
 
@@ -33,10 +34,10 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
 
     newcomers: EnumProperty(
         name="Selected Meshes",
-        description="What becomes of selected meshes that are not soft bodies yet",
+        description="Use of selected meshes that are not soft bodies yet",
         items=[
-            (ASK, "Ask", "Soft bodies where the scene has none; else ask"),
-            (SOFT, "Make Soft Bodies", "Simulate them, too"),
+            (ASK, "Ask", "Make soft bodies if the scene has none, otherwise ask"),
+            (SOFT, "Make Soft Bodies", "Simulate them as well"),
             (COLLIDER, "Make Colliders", "Let soft bodies land on them"),
             (LEAVE, "Leave Out", "Simulate without them"),
         ],
@@ -46,7 +47,7 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
 
     subdivide: BoolProperty(
         name="Subdivide Coarse Meshes",
-        description="Give meshes that become soft bodies enough vertices to be seen bending",
+        description="Give new soft bodies enough vertices to bend visibly",
         default=True,
         options={"HIDDEN", "SKIP_SAVE"},
     )
@@ -106,18 +107,18 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
             for obj in new:
                 obj.supple.collider = True
         elif new and (self.newcomers == SOFT or not soft_bodies(context)):
-            self.report({"INFO"}, selection.make_soft(context, new))
+            self.report({"INFO"}, translated(selection.make_soft(context, new)))
             # Steps of their own: undoing the simulation leaves the soft body.
             _push_undo("Add Soft Body")
             coarse = [obj for obj in new if coarse_meshes.is_plain(obj)] if self.subdivide else []
             for obj in filter(coarse_meshes.hides_bending, coarse):
                 coarse_meshes.subdivide(obj)
                 count = len(obj.data.vertices)
-                self.report(
-                    {"INFO"},
-                    f"{obj.name} was subdivided to be seen bending: {count} vertices, the same "
-                    "shape. Undo takes that back.",
+                text = (
+                    f"Subdivided {obj.name} to bend visibly: {count} vertices, same shape. Undo "
+                    "reverts this."
                 )
+                self.report({"INFO"}, translated(text))
                 _push_undo("Subdivide")
 
 
@@ -144,7 +145,8 @@ def _ask(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
             popup.layout.operator(ids.SIMULATE, text=text, icon=icon).newcomers = choice
 
     is_none = "are not soft bodies" if several else "is not a soft body"
-    context.window_manager.popup_menu(draw, title=f"{named(objects, 'meshes')} {is_none} yet")
+    title = translated(f"{named(objects, 'meshes')} {is_none} yet")
+    context.window_manager.popup_menu(draw, title=title)
 
 
 class SUPPLE_OT_tetrahedralize(WorkerOperator, bpy.types.Operator):
@@ -158,7 +160,7 @@ class SUPPLE_OT_tetrahedralize(WorkerOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_find(WorkerOperator, bpy.types.Operator):
-    """Find how the active soft body does what it is to do"""
+    """Find how the active soft body reaches a goal"""
 
     bl_idname = ids.FIND
     bl_label = "Find"
@@ -186,7 +188,7 @@ class SUPPLE_OT_find(WorkerOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_remove_control(BodiesOperator, bpy.types.Operator):
-    """Remove the forces, or the motion of pins, with which a body follows its keys"""
+    """Remove the forces or the pin motion that make the body follow its keys"""
 
     bl_idname = ids.REMOVE_CONTROL
     bl_label = "Let Go of Keys"
@@ -194,4 +196,4 @@ class SUPPLE_OT_remove_control(BodiesOperator, bpy.types.Operator):
     def change(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         control.remove(obj)
         fingerprint.forget()
-        return f"{obj.name} goes by itself again."
+        return f"{obj.name} no longer follows its keys."

@@ -8,10 +8,11 @@ from typing import Any
 
 import bpy
 
-from ...core.errors import SuppleError, legible
+from ...core.errors import SuppleError
 from .. import ids
 from ..reports import doctor
 from ..reports.doctor import Examination, Finding
+from ..translations import translated
 from ..worker import solver_environment, warm_worker
 from ..worker.redraw import redraw_sidebars
 from ..worker.solver_install import Installation, download_size, install, why_offline
@@ -21,7 +22,7 @@ _LINE = 60
 
 
 class SUPPLE_OT_install_solver(bpy.types.Operator):
-    """Download what Supple's solver needs, such as PyTorch. Blender's own Python stays as it is"""
+    """Download PyTorch and the solver's other packages. Does not change Blender's Python"""
 
     bl_idname = ids.INSTALL_SOLVER
     bl_label = "Install Solver"
@@ -31,7 +32,7 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         reason = why_offline()
         if reason:
-            cls.poll_message_set(reason)
+            cls.poll_message_set(translated(reason))
         return not reason
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
@@ -41,14 +42,14 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
 
     def draw(self, context: bpy.types.Context) -> None:
         column = self.layout.column(align=True)
-        column.label(text="Supple's solver needs PyTorch and other packages, which pip downloads:")
+        column.label(text="Supple's solver needs PyTorch and other packages. pip downloads them:")
         for line in textwrap.wrap(download_size(), _LINE):
             column.label(text=line, icon="IMPORT")
         folder = solver_environment.solver_folder()
         column.label(
-            text=f"Into: {folder or 'the Python that Blender runs in'}", icon="FILE_FOLDER"
+            text=f"Folder: {folder or 'the Python that Blender runs in'}", icon="FILE_FOLDER"
         )
-        column.label(text="Blender stays usable meanwhile; Esc cancels.", icon="INFO")
+        column.label(text="You can keep working. Press Esc to cancel.", icon="INFO")
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         try:
@@ -57,7 +58,7 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
                 return {"FINISHED"}
             self._installation = Installation()
         except SuppleError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translated(str(error)))
             return {"CANCELLED"}
         manager = context.window_manager
         self._timer = manager.event_timer_add(0.25, window=context.window)
@@ -90,7 +91,7 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
         try:
             self._installation.finish()
         except SuppleError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translated(str(error)))
             return {"CANCELLED"}
         self.report({"INFO"}, "Supple's solver is installed.")
         # The first worker of an installation compiles its loops: it had better begin now.
@@ -115,7 +116,7 @@ _latest: list[Finding] = []
 
 
 class SUPPLE_OT_doctor(bpy.types.Operator):
-    """Check what Supple needs on this machine. Takes some seconds, in which you can go on"""
+    """Check what Supple needs on this machine. Takes a few seconds, and you can keep working"""
 
     bl_idname = ids.DOCTOR
     bl_label = "Doctor"
@@ -123,7 +124,7 @@ class SUPPLE_OT_doctor(bpy.types.Operator):
     @classmethod
     def poll(cls: Any, context: bpy.types.Context) -> bool:
         if _current is not None:
-            cls.poll_message_set("The doctor is at work; its report comes in a moment.")
+            cls.poll_message_set("The doctor is running. Its report comes in a moment.")
         return _current is None
 
     def execute(self, context: bpy.types.Context) -> set[str]:
@@ -136,13 +137,13 @@ class SUPPLE_OT_doctor(bpy.types.Operator):
         if bpy.app.background or context.window is None:
             return self.execute(context)
         _current = Examination()
-        context.workspace.status_text_set("Supple's doctor is at work …")
+        context.workspace.status_text_set("Supple's doctor is running …")
         bpy.app.timers.register(_look, first_interval=_TICK_SECONDS)
         return {"FINISHED"}
 
 
 class SUPPLE_OT_doctor_report(bpy.types.Operator):
-    """Copy all that the doctor has found, for a bug report"""
+    """Copy the doctor's report, such as for a bug report"""
 
     bl_idname = ids.DOCTOR_REPORT
     bl_label = "Copy Report"
@@ -157,13 +158,13 @@ class SUPPLE_OT_doctor_report(bpy.types.Operator):
     def draw(self, context: bpy.types.Context) -> None:
         column = self.layout.column(align=True)
         for icon, text in doctor.lines(_latest):
-            for line in textwrap.wrap(legible(text), _WIDTH_LETTERS):
+            for line in textwrap.wrap(translated(text), _WIDTH_LETTERS):
                 column.label(text=line, icon=icon)
                 icon = "BLANK1"
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         context.window_manager.clipboard = doctor.formatted(_latest)
-        self.report({"INFO"}, "Copied the report.")
+        self.report({"INFO"}, "Copied the report to the clipboard.")
         return {"FINISHED"}
 
 

@@ -13,6 +13,7 @@ from ..fits import fit_run
 from ..fits.table import TOOLS
 from ..playback import refined_frames
 from ..reports import ignored
+from ..translations import translated
 from .sidebar import BodyPanel, SoftBodySidebar, draw_panel, draw_settings, write
 
 
@@ -20,7 +21,7 @@ class SUPPLE_PT_body(SoftBodySidebar, bpy.types.Panel):
     bl_label = ""  # the header names the body
 
     def draw_header(self, context: bpy.types.Context) -> None:
-        self.layout.label(text=f"Body: {context.object.name}")
+        self.layout.label(text=translated(f"Body: {context.object.name}"))
 
     def draw(self, context: bpy.types.Context) -> None:
         draw_settings(self.layout, context.object.supple, "resolution")
@@ -101,7 +102,7 @@ class SUPPLE_PT_start(BodyPanel, bpy.types.Panel):
 
 
 class SUPPLE_PT_find(BodyPanel, bpy.types.Panel):
-    bl_label = "Find"
+    bl_label = "Goals"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj = self.layout, context.object
@@ -117,12 +118,12 @@ class SUPPLE_PT_find(BodyPanel, bpy.types.Panel):
                     draw_settings(box, obj.supple, setting)
             if kept := tool.kept(obj):
                 row = box.row()
-                row.label(text=kept, icon="CHECKMARK")
+                row.label(text=translated(kept), icon="CHECKMARK")
                 row.operator(ids.REMOVE_CONTROL, icon="X")
-        found = fit_run.latest
-        if runs.current is None and found is not None and found.uid == obj.session_uid:
-            fit_run.draw(layout, found.losses)
-            write(layout, context, found.message, icon="INFO")
+        outcome = fit_run.latest
+        if runs.current is None and outcome is not None and outcome.uid == obj.session_uid:
+            fit_run.draw(layout, outcome.losses)
+            write(layout, context, outcome.message, icon="INFO")
 
 
 class SUPPLE_PT_mesh(BodyPanel, bpy.types.Panel):
@@ -134,7 +135,7 @@ class SUPPLE_PT_mesh(BodyPanel, bpy.types.Panel):
         draw_settings(layout, props, "mesh_method")
         layout.operator(ids.TETRAHEDRALIZE, icon="MESH_ICOSPHERE")
         if props.mesh_report:
-            layout.label(text=props.mesh_report)
+            layout.label(text=translated(props.mesh_report))
         for report in (props.parts_report, props.bending_report):
             if report:
                 write(layout, context, report)
@@ -156,7 +157,7 @@ class SUPPLE_PT_surface(BodyPanel, bpy.types.Panel):
 
 
 def _shaping(context: bpy.types.Context) -> str:
-    """What modifiers do that shape the frames anew; empty where none does."""
+    """The note on modifiers that act on the simulated frames; empty without any."""
     obj = context.object
     names = [
         modifier.name
@@ -171,8 +172,8 @@ def _shaping(context: bpy.types.Context) -> str:
     shapes, it = ("shapes", "it") if len(names) == 1 else ("shape", "them")
     cure = f"Apply {it}" if shown is None else "Simulate again"
     return (
-        f"{' and '.join(names)} {shapes} the frames anew, so that what is seen can lie beside what "
-        f"touches. {cure} to see what touches."
+        f"{' and '.join(names)} {shapes} the simulated frames again, so that the visible mesh "
+        f"can differ from the surface that collides. {cure} to see that surface."
     )
 
 

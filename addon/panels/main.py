@@ -19,6 +19,7 @@ from ..properties import selection
 from ..reports import ignored, intersections, outdated, run_reports
 from ..reports.notices import Notice, notices
 from ..reports.run_reports import StepReport
+from ..translations import translated
 from ..worker import solver_environment, warm_worker
 from ..worker.solver_install import why_offline
 from .sidebar import Sidebar, write
@@ -42,23 +43,23 @@ _latest: dict[int, tuple[float, list[Notice]]] = {}
 _SECONDS_WHILE_PLAYING = 1.0
 
 
-def simulate_text(context: bpy.types.Context, found: list[Notice]) -> str:
+def simulate_text(context: bpy.types.Context, shown_notices: list[Notice]) -> str:
     """The text of the Simulate button, which gives the state of what is played."""
-    state = outdated.worst(notice.state for notice in found)
+    state = outdated.worst(notice.state for notice in shown_notices)
     if not state and any(map(find_modifier, soft_bodies(context))):
         state = outdated.UP_TO_DATE
     return f"Simulate ({state})" if state else "Simulate"
 
 
 def latest_notices(context: bpy.types.Context) -> list[Notice]:
-    """Those of the scene, by their buttons."""
+    """The notices of the scene, sorted by their buttons."""
     uid, now = context.scene.session_uid, time.monotonic()
-    then, found = _latest.get(uid, (-math.inf, []))
+    then, shown = _latest.get(uid, (-math.inf, []))
     age = _SECONDS_WHILE_PLAYING if context.screen.is_animation_playing else 0.0
     if now - then >= age:
-        found = sorted(notices(context), key=_button)
-        _latest[uid] = now, found
-    return found
+        shown = sorted(notices(context), key=_button)
+        _latest[uid] = now, shown
+    return shown
 
 
 def forget_notices() -> None:
@@ -67,16 +68,16 @@ def forget_notices() -> None:
 
 
 def draw_notices(
-    layout: bpy.types.UILayout, context: bpy.types.Context, found: list[Notice]
+    layout: bpy.types.UILayout, context: bpy.types.Context, shown: list[Notice]
 ) -> None:
     """Draws notices with their buttons, but for Simulate, which stands above them."""
-    for (operator, name, hint_of), group in groupby(found, _button):
+    for (operator, name, hint_of), group in groupby(shown, _button):
         alike = list(group)
         box = layout.box()
         for notice in alike[:_SHOWN]:
             write(box, context, notice.text, icon="ERROR" if notice.is_problem else "INFO")
         if len(alike) > _SHOWN:
-            write(box, context, f"And so for {len(alike) - _SHOWN} more.")
+            write(box, context, f"And {len(alike) - _SHOWN} more.")
         row = box.row(align=True)
         if operator and operator != ids.SIMULATE:
             button = row.operator(operator)
@@ -99,21 +100,21 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
             _draw_installation(layout, context, problem)
         # Every button stands where it is, whatever is selected and whether something runs.
         _draw_selection(layout)
-        found = latest_notices(context) if runs.current is None else []
-        _draw_buttons(layout, runs.current, simulate_text(context, found))
+        shown = latest_notices(context) if runs.current is None else []
+        _draw_buttons(layout, runs.current, simulate_text(context, shown))
         if runs.current is not None:
             forget_notices()
             _draw_work(layout, context, runs.current)
         else:
             _draw_results(layout, context)
             _draw_preparation(layout)
-            draw_notices(layout, context, found)
+            draw_notices(layout, context, shown)
         for message in ignored.messages(context, is_redraw=True):
             write(layout, context, message, icon="ERROR")
 
 
 def _what_is_missing() -> str:
-    """What the solver lacks, and the cure; empty when it is all there."""
+    """The missing parts of the solver, and the cure; empty when it is complete."""
     if solver_environment.find() is None:
         return solver_environment.why_not_found()
     return solver_environment.why_incomplete()
@@ -143,9 +144,9 @@ def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None, simulate: 
     column = layout.column(align=True)
     column.scale_y = 1.5
     if work is None:
-        column.operator(ids.SIMULATE, text=simulate, icon="PLAY")
+        column.operator(ids.SIMULATE, text=translated(simulate), icon="PLAY")
     else:
-        column.progress(factor=work.progress(), text=work.describe())
+        column.progress(factor=work.progress(), text=translated(work.describe()))
     row = column.row(align=True)
     row.operator(ids.BAKE, icon="SHAPEKEY_DATA")
     row.operator(ids.FREE, icon="TRASH")
@@ -168,7 +169,7 @@ def _draw_results(layout: bpy.types.UILayout, context: bpy.types.Context) -> Non
 
 
 def _draw_preparation(layout: bpy.types.UILayout) -> None:
-    """What the waiting worker compiles, once an installation; everything works meanwhile."""
+    """Draw the progress of compiling, once per installation."""
     if (progress := warm_worker.progress()) is not None:
         layout.progress(factor=progress, text=runs.PREPARING)
 

@@ -92,7 +92,7 @@ class Coloured:
 def coloured(
     obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, setting: str
 ) -> Coloured | None:
-    """What of an object is drawn; None where the setting is not painted, or by what cannot be."""
+    """The coloured mesh of an object; None where the setting is not painted."""
     mesh, uid, source = obj.evaluated_get(depsgraph).data, obj.session_uid, _source(obj, setting)
     if uid not in _paints or _paints[uid][0] != source:
         _paints[uid] = source, _paint_of(obj, mesh, setting)
@@ -160,7 +160,7 @@ def _draw() -> None:
 
 
 def _batch(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, setting: str, shader: Any) -> Any:
-    """What draws an object; None where nothing is drawn."""
+    """The batch that draws an object; None where nothing is drawn."""
     from gpu_extras.batch import batch_for_shader
 
     uid, source = obj.session_uid, _source(obj, setting)
@@ -175,6 +175,6 @@ def _batch(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, setting: str, 
 
 def _nearer(projection: Any) -> Any:
     """A projection by which everything is a little nearer, at the same place in the picture."""
-    found = projection.copy()
-    found[2] = projection[2] - _NEARER * projection[3]
-    return found
+    nearer = projection.copy()
+    nearer[2] = projection[2] - _NEARER * projection[3]
+    return nearer

@@ -17,6 +17,7 @@ from ..capture.objects import can_collide, soft_bodies
 from ..playback import fields
 from ..playback.fields import described_range, find_view, shown_name
 from ..reports import ignored
+from ..translations import translated
 from .main import latest_report
 from .sidebar import ScenePanel, Sidebar, TickedScenePanel, draw_panel, draw_settings, write
 
@@ -37,7 +38,7 @@ class SUPPLE_PT_collider(Sidebar, bpy.types.Panel):
 
     def draw_header(self, context: bpy.types.Context) -> None:
         obj = context.object
-        self.layout.prop(obj.supple, "collider", text=f"Collider: {obj.name}")
+        self.layout.prop(obj.supple, "collider", text=translated(f"Collider: {obj.name}"))
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the panels share."""
+"""Base classes and functions of the panels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 import bpy
 
-from ...core.errors import legible
 from ..capture.objects import is_soft_body
 from ..properties.object import SuppleScene
 from ..settings import names_in
 from ..settings.object import OBJECT
 from ..settings.scene import SCENE
+from ..translations import translated
 
 
 class Sidebar:
@@ -106,6 +106,6 @@ def write(
     scale = context.preferences.system.ui_scale
     width = max(20, int(context.region.width / (7.5 * scale)) - 6)
     column = layout.column(align=True)
-    for line in textwrap.wrap(legible(text), width):
+    for line in textwrap.wrap(translated(text), width):
         column.label(text=line, icon=icon)
         icon = "BLANK1" if icon != "NONE" else "NONE"

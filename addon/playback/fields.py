@@ -38,7 +38,7 @@ _FACTOR, _LOW, _HIGH = 2, 1, 2
 
 
 def title(name: str) -> str:
-    """What the attribute, the material and the node group of a field are called."""
+    """The name of the attribute, the material and the node group of a field."""
     return f"Supple {RESULTS[name].label}"
 
 
@@ -49,8 +49,8 @@ def any_shown() -> bool:
 
 def find_view(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     """The modifier that shows a field on an object."""
-    found = (m for m in obj.modifiers if m.type == "NODES" and m.name.startswith(VIEW))
-    return next((m for m in found if m.node_group is not None and shown_name(m)), None)
+    modifiers = (m for m in obj.modifiers if m.type == "NODES" and m.name.startswith(VIEW))
+    return next((m for m in modifiers if m.node_group is not None and shown_name(m)), None)
 
 
 def shown_name(view: bpy.types.Modifier) -> str:
@@ -132,7 +132,7 @@ def _colour(ramp: bpy.types.ColorRamp) -> None:
 
 
 def _linear(value: float) -> float:
-    """Of sRGB, by IEC 61966-2-1."""
+    """The linear value of an sRGB value, by IEC 61966-2-1."""
     return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
 
 
@@ -163,7 +163,7 @@ problem = ""
 
 @dataclass(frozen=True)
 class _Source:
-    """Where the frames of an object come from.
+    """The source of an object's frames.
 
     Args:
         path: the playback file, which says what body of which job it is.
@@ -179,7 +179,7 @@ class _Source:
         return _field(folder_of(self.path), name, int(self.path.stem))
 
     def last_frame(self) -> int:
-        """Of the job."""
+        """The last frame of the job."""
         return self.pre_roll + pc2.frame_count(self.path) - 1
 
     def at(self, name: str, time: float) -> Values:
@@ -222,7 +222,7 @@ def show(objects: Iterable[bpy.types.Object], name: str, scene: bpy.types.Scene)
     """
     sources = {obj: source for obj in objects if (source := _source(obj)) is not None}
     if not sources:
-        raise SuppleError("Nothing is simulated yet; press Simulate first.")
+        raise SuppleError("Nothing is simulated yet. Press Simulate first.")
     for obj in sources:
         _check(obj, name)
     ranges = [_range(source, name) for source in sources.values()]
@@ -267,7 +267,7 @@ def why_not_shown(objects: Iterable[bpy.types.Object], name: str) -> str:
     """Why a result cannot be shown on soft bodies, and the cure; empty where it can."""
     sources = list(filter(None, map(_source, objects)))
     if not sources:
-        return "Nothing is simulated yet; press Simulate first."
+        return "Nothing is simulated yet. Press Simulate first."
     if any(name in _recorded(folder_of(source.path)) for source in sources):
         return ""
     return f"{RESULTS[name].label} was not recorded. Tick it under Record, then simulate again."
@@ -305,9 +305,9 @@ def _update(obj: bpy.types.Object, name: str, time: float) -> None:
     values = np.zeros(len(mesh.vertices), dtype=np.float32)
     source = _source(obj)
     try:
-        found = values if source is None else source.at(name, time)
+        frame_values = values if source is None else source.at(name, time)
         # Of another mesh, playback stands still as well.
-        values = found if len(found) == len(values) else values
+        values = frame_values if len(frame_values) == len(values) else values
     except SuppleError as error:
         problem = problem or f"{obj.name} shows no {RESULTS[name].label}: {error}"
     attribute.data.foreach_set("value", values)
@@ -315,7 +315,7 @@ def _update(obj: bpy.types.Object, name: str, time: float) -> None:
 
 
 def _source(obj: bpy.types.Object) -> _Source | None:
-    """Where the frames of an object come from; None of one that has none."""
+    """The source of an object's frames; None for an object without frames."""
     modifier, props = find_modifier(obj), obj.supple
     pre_roll = props.simulated_pre_roll
     if modifier is not None:
@@ -329,8 +329,8 @@ def _range(source: _Source, name: str) -> tuple[float, float]:
     folder = folder_of(source.path)
     if not folder.is_dir():
         raise SuppleError(
-            f"The simulated frames are no longer in {folder}, and fields are kept there alone; "
-            "simulate again."
+            f"The simulated frames are no longer in {folder}, which also held the fields. "
+            "Simulate again."
         )
     return source.field(name).range(source.last_frame(), source.pre_roll)
 
@@ -338,14 +338,14 @@ def _range(source: _Source, name: str) -> tuple[float, float]:
 def _check(obj: bpy.types.Object, name: str) -> None:
     attribute = title(name)
     if obj.mode != "OBJECT":
-        raise SuppleError(f"{obj.name} is being edited; leave Edit Mode first.")
+        raise SuppleError(f"{obj.name} is being edited. Leave Edit Mode first.")
     if not obj.data.is_editable or own_mesh.sharing_objects(obj):
         raise SuppleError(
-            f"The mesh of {obj.name} is linked, or other objects share it; make it its own with "
-            "Object › Relations › Make Single User."
+            f"The mesh of {obj.name} is linked, or other objects share it. Choose Object › "
+            "Relations › Make Single User."
         )
     if find_view(obj) is None and attribute in obj.data.attributes:
-        raise SuppleError(f"{obj.name} has an attribute {attribute} of its own; rename it first.")
+        raise SuppleError(f"{obj.name} already has an attribute {attribute}. Rename it first.")
 
 
 @lru_cache(maxsize=_KEPT_BODIES)

@@ -43,17 +43,17 @@ def linear_refinement(obj: bpy.types.Object) -> Steps[Embedding | None]:
             return None
         terms.append(probed)
     point, vertex, weight = (np.concatenate(part) for part in zip(*terms, strict=True))
-    found = _padded(point, vertex, weight, len(expected))
-    error = np.abs(found.interpolate(vertices) - expected).max()
+    embedding = _padded(point, vertex, weight, len(expected))
+    error = np.abs(embedding.interpolate(vertices) - expected).max()
     extent = max(float(np.ptp(vertices, axis=0).max()), float(np.abs(vertices).max()))
-    return found if error <= _TOLERANCE_RATIO * extent else None
+    return embedding if error <= _TOLERANCE_RATIO * extent else None
 
 
 def _probed(
     refine: Callable[[Points], Points], group: list[int], points: int, vertices: int
 ) -> Terms | None:
-    """Which of so many points follow the vertices of a group, which vertex each does, and by what
-    weight; None where there are others at some time."""
+    """The points that follow the vertices of a group, the vertex of each, and its weight; None
+    where the number of points changes."""
     moved = np.zeros((vertices, 3))
     moved[group, 0], moved[group, 1] = 1.0, 1.0 + np.arange(len(group))
     refined = refine(moved)
@@ -73,9 +73,9 @@ def _padded(
     order = np.argsort(point, kind="stable")
     lengths = np.bincount(point, minlength=count)
     there = np.arange(lengths.max()) < lengths[:, None]
-    found = Embedding(np.zeros(there.shape, dtype=np.int32), np.zeros(there.shape))
-    found.indices[there], found.weights[there] = vertex[order], weight[order]
-    return found
+    embedding = Embedding(np.zeros(there.shape, dtype=np.int32), np.zeros(there.shape))
+    embedding.indices[there], embedding.weights[there] = vertex[order], weight[order]
+    return embedding
 
 
 def _groups(mesh: bpy.types.Mesh) -> Iterator[list[int]]:
@@ -95,7 +95,7 @@ def _groups(mesh: bpy.types.Mesh) -> Iterator[list[int]]:
         taken = {group[other] for other in near[vertex]}
         group[vertex] = next(number for number in range(len(taken) + 1) if number not in taken)
     for number in range(max(group) + 1):
-        yield [vertex for vertex, own in enumerate(group) if own == number]
+        yield [vertex for vertex, group_number in enumerate(group) if group_number == number]
 
 
 def _union(around: Sets, vertices: set[int]) -> set[int]:
@@ -127,7 +127,7 @@ def fitted(
     names = ", ".join(each.name for each in driving.refiners(obj) if each.show_viewport)
     refinement = yield from scaled(linear_refinement(obj), PROBING_SHARE)
     if refinement is None or len(refinement.weights) != seen.shape[1]:
-        return frames, _note(obj, names, "beside what was shown")
+        return frames, _note(obj, names, "away from the played mesh")
     _, triangles = evaluated_surface(obj, bpy.context.evaluated_depsgraph_get())
     faces = outward_faces(seen[0].astype(np.float64), triangles)
     fit, fits, farthest = CageFit(refinement, frames.shape[1]), frames.copy(), 0.0
@@ -135,17 +135,17 @@ def fitted(
         yield PROBING_SHARE + (1.0 - PROBING_SHARE) * number / len(kept)
         points = seen[index].astype(np.float64)
         normals = vertex_normals(points, faces)
-        own = fit.fitted(frames[index].astype(np.float64), points, normals)
-        gaps = np.linalg.norm(refinement.interpolate(own) - points, axis=1)
-        fits[index], farthest = own, max(farthest, float(gaps.max()))
+        cage = fit.fitted(frames[index].astype(np.float64), points, normals)
+        gaps = np.linalg.norm(refinement.interpolate(cage) - points, axis=1)
+        fits[index], farthest = cage, max(farthest, float(gaps.max()))
     share = farthest / float(np.linalg.norm(np.ptp(seen[0], axis=0)))
     if share < _SEEN_SHARE:
         return fits, ""
-    return fits, _note(obj, names, f"up to {share:.1%} of its size beside what was shown")
+    return fits, _note(obj, names, f"up to {share:.1%} of its size away from the played mesh")
 
 
 def _note(obj: bpy.types.Object, names: str, how_far: str) -> str:
     return (
-        f"{names} of {obj.name} shapes the keys anew, {how_far}; apply it before you simulate "
-        "where that is seen."
+        f"{names} of {obj.name} acts on the baked keys too, and the result is {how_far}. If "
+        "that is visible, apply it before you simulate."
     )

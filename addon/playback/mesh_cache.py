@@ -140,12 +140,12 @@ def read(obj: bpy.types.Object) -> tuple[NDArray[Any], int]:
     """
     modifier = find_modifier(obj)
     if modifier is None:
-        raise SuppleError(f"{obj.name} is not simulated yet; press Simulate.")
+        raise SuppleError(f"{obj.name} is not simulated yet. Press Simulate.")
     frames = pc2.read(absolute(modifier.filepath))
     problem = why_not_playing(obj)
     if problem:
         raise SuppleError(problem)
-    return frames[: _wanted(obj, len(frames))], int(modifier.frame_start)
+    return frames[: _requested_frames(obj, len(frames))], int(modifier.frame_start)
 
 
 def run_of(obj: bpy.types.Object) -> str:
@@ -164,13 +164,13 @@ def last_frame(obj: bpy.types.Object) -> int | None:
     modifier = find_modifier(obj)
     if modifier is None or retimed.is_retimed(obj):
         return None
-    count = _wanted(obj, pc2.frame_count(absolute(modifier.filepath)))
+    count = _requested_frames(obj, pc2.frame_count(absolute(modifier.filepath)))
     return int(modifier.frame_start) + count - 1
 
 
 def _folder(job: Job, count: int | None) -> Path:
-    """Where the files lie that play so many frames, or all there are: of a run that is longer
-    already, which others may be showing, a part has files of its own."""
+    """The folder of the files that play ``count`` frames, or all frames. A part of a longer run
+    has its own files, since other objects may show the whole run."""
     shared = job.folder / "playback"
     try:
         is_longer = count is not None and pc2.frame_count(shared / "0.pc2") > count
@@ -181,21 +181,21 @@ def _folder(job: Job, count: int | None) -> Path:
     )
 
 
-def _wanted(obj: bpy.types.Object, count: int) -> int:
-    """How many of the frames in an object's file its simulation asked for: of a run that others
-    have made longer since, more are there. Older files do not know, and take all."""
+def _requested_frames(obj: bpy.types.Object, count: int) -> int:
+    """The number of frames that an object's simulation asked for. Its file may have more, since
+    other scenes can extend the run. Older files do not record it and use all."""
     return min(count, obj.supple.simulated_frames or count)
 
 
 def why_not_playing(obj: bpy.types.Object) -> str:
-    """What keeps a simulated object from moving, and the cure; empty when nothing does."""
+    """The reason why a simulated object does not move, and the cure; empty when it moves."""
     if find_modifier(obj) is None:
         return ""
     before, now = obj.supple.simulated_vertices, len(obj.data.vertices)
     # An object that is appended or overridden may not know.
     if before and before != now:
         return (
-            f"{obj.name} has {now} vertices and had {before} when it was simulated; simulate "
+            f"{obj.name} has {now} vertices and had {before} when it was simulated. Simulate "
             "again, or undo the change to the mesh."
         )
     return ""
@@ -207,9 +207,9 @@ def _attach(obj: bpy.types.Object, path: Path, captured: Capture, body: Captured
         driving_modifiers = driving.drivers(obj)
         modifier = new_cache(obj, MODIFIER)
         driving.move_behind(obj, modifier, driving_modifiers)
-    wanted, first = portable(path), captured.first_shown
-    if modifier.filepath != wanted or modifier.frame_start != first:
-        modifier.filepath, modifier.frame_start = wanted, first
+    portable_path, first = portable(path), captured.first_shown
+    if modifier.filepath != portable_path or modifier.frame_start != first:
+        modifier.filepath, modifier.frame_start = portable_path, first
     if obj.supple.simulated_pre_roll != captured.settings.pre_roll:
         obj.supple.simulated_pre_roll = captured.settings.pre_roll
     shown = captured.end_frame + 1 - first

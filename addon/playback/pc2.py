@@ -57,7 +57,7 @@ def put(path: Path, index: int, samples: Sequence[NDArray[Any]]) -> None:
         with path.open("rb") as file:
             points, count = _parse(path, file.read(_HEADER.size))
             if index > count:
-                raise SuppleError(f"{path} was begun anew by another process. Simulate again.")
+                raise SuppleError(f"Another process has restarted {path}. Simulate again.")
             file.seek(_end(points, index))
             while new and index < count and file.read(points * 12) == new[0]:
                 index += 1
@@ -112,17 +112,17 @@ def read(path: Path) -> NDArray[np.float32]:
 
 
 def frame_count(path: Path) -> int:
-    """How many frames there are, the start among them; raises SuppleError as ``read`` does."""
+    """The number of frames, including the start; raises SuppleError as ``read`` does."""
     return _counts(path)[1]
 
 
 def point_count(path: Path) -> int:
-    """How many points each frame has; raises SuppleError as ``read`` does."""
+    """The number of points of each frame; raises SuppleError as ``read`` does."""
     return _counts(path)[0]
 
 
 def why_unreadable(path: Path) -> str:
-    """What is wrong with a cache, at a glance; empty when nothing is."""
+    """The damage of a cache that a quick look finds; empty when there is none."""
     try:
         with path.open("rb") as file:
             points, count = _parse(path, file.read(_HEADER.size))
@@ -145,16 +145,16 @@ def _counts(path: Path) -> tuple[int, int]:
 
 def _not_read(path: Path, error: OSError) -> str:
     if isinstance(error, FileNotFoundError):
-        return f"{path} is not there. Bring it back, or simulate again."
+        return f"{path} is missing. Restore it, or simulate again."
     return f"{path} cannot be read: {error.strerror}. Simulate again."
 
 
 def _cut_off(path: Path) -> str:
-    return f"{path} is cut off. Simulate again."
+    return f"{path} is incomplete. Simulate again."
 
 
 def _end(points: int, samples: int) -> int:
-    """Where in a file the first so many samples end."""
+    """The offset in a file at which a number of samples ends, in bytes."""
     return _HEADER.size + samples * points * 12
 
 

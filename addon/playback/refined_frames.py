@@ -28,7 +28,7 @@ _OF_REST = "_of_rest"
 
 def paths(folder: Path, index: int, body: CapturedObject) -> list[Path]:
     """The playback files of what refines a body, the ``index``-th of its job."""
-    end = _OF_REST if body.of_rest else ""
+    end = _OF_REST if body.is_of_rest else ""
     return [folder / f"{index}_{seen_in}{end}.pc2" for seen_in in body.refined]
 
 
@@ -38,19 +38,19 @@ def attach(obj: bpy.types.Object, paths: Sequence[Path], first: int) -> None:
     Args:
         first: the scene frame of their first sample.
     """
-    wanted = [portable(path) for path in paths]
+    portable_paths = [portable(path) for path in paths]
     there = {modifier.filepath: modifier for modifier in find_refined(obj)}
-    if there.keys() - wanted:
+    if there.keys() - portable_paths:
         detach(obj)
         there.clear()
     before = [other for other in driving.refiners(obj) if not other.use_pin_to_last]
-    for path in wanted:
+    for path in portable_paths:
         modifier = there.get(path) or new_cache(obj, REFINED)
         if modifier.filepath != path or modifier.frame_start != first:
             modifier.filepath, modifier.frame_start = path, first
         driving.move_behind(obj, modifier, before)
         before.append(modifier)
-    if len(there) < len(wanted):
+    if len(there) < len(portable_paths):
         update(obj)
 
 
@@ -67,14 +67,14 @@ def update(obj: bpy.types.Object) -> None:
 
 def detach(obj: bpy.types.Object) -> bool:
     """Removes them; False when there were none."""
-    found, playback = find_refined(obj), find_modifier(obj)
-    if playback is not None and any(map(_is_of_rest, found)):
+    modifiers, playback = find_refined(obj), find_modifier(obj)
+    if playback is not None and any(map(_is_of_rest, modifiers)):
         playback.show_viewport = playback.show_render = True
-    return sum(removed(obj, modifier) for modifier in found) > 0
+    return sum(removed(obj, modifier) for modifier in modifiers) > 0
 
 
 def why_still(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> str:
-    """What keeps an object still whose own mesh does not play its frames; empty where it moves."""
+    """The reason why the visible mesh of an object does not move; empty where it moves."""
     path = _shown_path(obj)
     if path is None or depsgraph is None or not any(map(_is_of_rest, find_refined(obj))):
         return ""
@@ -85,7 +85,7 @@ def why_still(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> s
         return ""
     return (
         f"{obj.name} has {now} vertices after its modifiers and had {counted} when it was "
-        "simulated; simulate again, or undo the change to its modifiers."
+        "simulated. Simulate again, or undo the change to its modifiers."
     )
 
 
@@ -101,7 +101,7 @@ def shown(obj: bpy.types.Object) -> NDArray[np.float32] | None:
 
 
 def shown_points(obj: bpy.types.Object) -> int | None:
-    """How many points they have; None also where they cannot be read."""
+    """The number of points of the refined frames; None without frames that can be read."""
     path = _shown_path(obj)
     return None if path is None or pc2.why_unreadable(path) else pc2.point_count(path)
 

@@ -18,12 +18,12 @@ from . import mesh_cache, pc2
 def objects(scene: bpy.types.Scene) -> list[bpy.types.Object]:
     """The objects that a render of a scene shows, in the scenes that it draws on and in the
     collections that it instances."""
-    found: dict[bpy.types.Object, None] = {}
+    rendered: dict[bpy.types.Object, None] = {}
     for each in _scenes(scene):
         for layer in each.view_layers:
             if layer.use:
-                _add_layer(layer.layer_collection, found)
-    return list(found)
+                _add_layer(layer.layer_collection, rendered)
+    return list(rendered)
 
 
 def why_without_frames(obj: bpy.types.Object) -> str:
@@ -37,13 +37,13 @@ def why_without_frames(obj: bpy.types.Object) -> str:
 
 def _scenes(scene: bpy.types.Scene) -> list[bpy.types.Scene]:
     """A scene, and those that its background, strips and compositor show."""
-    found: dict[bpy.types.Scene, None] = {}
+    scenes: dict[bpy.types.Scene, None] = {}
     left = [scene]
     while left:
         each = left.pop()
-        if each is None or each in found:
+        if each is None or each in scenes:
             continue
-        found[each] = None
+        scenes[each] = None
         left.append(each.background_set)
         if each.sequence_editor is not None:
             left += [getattr(strip, "scene", None) for strip in each.sequence_editor.strips_all]
@@ -51,26 +51,26 @@ def _scenes(scene: bpy.types.Scene) -> list[bpy.types.Scene]:
         tree = getattr(each, "compositing_node_group", None) or getattr(each, "node_tree", None)
         if tree is not None:
             left += [node.scene for node in tree.nodes if node.type == "R_LAYERS"]
-    return list(found)
+    return list(scenes)
 
 
-def _add_layer(layer: bpy.types.LayerCollection, found: dict[bpy.types.Object, None]) -> None:
+def _add_layer(layer: bpy.types.LayerCollection, rendered: dict[bpy.types.Object, None]) -> None:
     if layer.collection.hide_render:
         return
     if not layer.exclude:
         for obj in layer.collection.objects:
-            _add(obj, found)
+            _add(obj, rendered)
     for child in layer.children:
-        _add_layer(child, found)
+        _add_layer(child, rendered)
 
 
-def _add(obj: bpy.types.Object, found: dict[bpy.types.Object, None]) -> None:
-    if obj in found or obj.hide_render:
+def _add(obj: bpy.types.Object, rendered: dict[bpy.types.Object, None]) -> None:
+    if obj in rendered or obj.hide_render:
         return
-    found[obj] = None
+    rendered[obj] = None
     if obj.instance_type == "COLLECTION" and obj.instance_collection is not None:
         for each in _instanced(obj.instance_collection):
-            _add(each, found)
+            _add(each, rendered)
 
 
 def _instanced(collection: bpy.types.Collection) -> Iterator[bpy.types.Object]:

@@ -47,7 +47,7 @@ _MOST_FRAMES = 10_000
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a body.
+    """The frames of a body as the viewport shows them.
 
     Args:
         start: the frame of the first, after which others are shown.
@@ -66,7 +66,7 @@ def is_retimed(obj: bpy.types.Object) -> bool:
 
 
 def hint(obj: bpy.types.Object) -> str:
-    """Where to change how the frames are shown, if that was changed where it is not seen."""
+    """A hint where to change the timing, if a modifier was changed whose frames are not visible."""
     playback = find_modifier(obj)
     leading = next((m for m in find_refined(obj) if m.show_viewport), None)
     if playback is None or leading is None or _plays_as_simulated(playback):
@@ -75,14 +75,14 @@ def hint(obj: bpy.types.Object) -> str:
         return ""
     return (
         f"{obj.name} shows the frames of its modifier {leading.name}, which comes after "
-        f"{playback.name}: set there, too, when they are played."
+        f"{playback.name}. Change the timing there, too."
     )
 
 
 def shown_frames(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object]
 ) -> dict[bpy.types.Object, Shown]:
-    """What the viewport shows of bodies at each frame, from the first that changes to the last.
+    """The frames of bodies as the viewport shows them, from the first that changes to the last.
 
     Raises:
         SuppleError: when an object is hidden, or animation switches its modifiers on and off.
@@ -90,8 +90,8 @@ def shown_frames(
     for obj in objects:
         if not obj.visible_get():
             raise SuppleError(
-                f"{obj.name} is hidden, and its modifier {_leading(obj).name} shows its frames "
-                "otherwise than they were simulated. Show the object, then bake."
+                f"{obj.name} is hidden, and its modifier {_leading(obj).name} has edited "
+                "settings. Show the object, then bake."
             )
     ranges = [_range(context.scene, obj) for obj in objects]
     if not ranges:
@@ -111,9 +111,9 @@ def shown_frames(
         count = len(obj.data.vertices)
         if vertices[obj].shape[1] != count:
             raise SuppleError(
-                f"{obj.name} has {vertices[obj].shape[1]} vertices where its frames are played and "
-                f"{count} of its own. Move the modifier {_playback(obj).name} before those "
-                "that change the number of vertices."
+                f"{obj.name} has {count} vertices, but {vertices[obj].shape[1]} where its "
+                f"frames are played. Move the modifier {_playback(obj).name} before those that "
+                "change the number of vertices."
             )
     return {obj: _trimmed(frames.start, vertices[obj], seen.get(obj)) for obj in objects}
 
@@ -159,7 +159,7 @@ def _range(scene: bpy.types.Scene, obj: bpy.types.Object) -> range:
 
 
 def _animated_ends(modifier: bpy.types.Modifier) -> Iterator[float]:
-    """The first and the last frame of what animates a modifier."""
+    """First and last frame of the animation of a modifier."""
     for curve in _curves(modifier):
         yield from curve.range()
     data = modifier.id_data.animation_data
@@ -194,7 +194,7 @@ def _values(modifier: bpy.types.Modifier, name: str) -> set[float]:
 
 
 def _curves(modifier: bpy.types.Modifier) -> Iterator[bpy.types.FCurve]:
-    """What its object's action animates of a modifier."""
+    """The curves of an object's action that animate a modifier."""
     begin, data = f"{modifier.path_from_id()}.", modifier.id_data.animation_data
     if data is None or data.action is None or data.action_slot is None:
         return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What wobbles on top of its animation, and whether it has a core."""
+"""Jiggle: bodies that wobble on top of their animation, with or without a rigid core."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BEGIN_RATIO = 1e-5
 
 
 def inner_depth(context: bpy.types.Context, obj: bpy.types.Object) -> tuple[float, float]:
-    """Of the deepest point that is found, and the length of a tetrahedron's edge, in metres.
+    """The greatest depth inside a body and the edge length of its tetrahedra, in metres.
 
     0 of what cannot be filled, or has no inside.
     """
@@ -84,8 +84,8 @@ _ELASTIC_SPEED_RATIO = 0.5
 
 @dataclass(frozen=True)
 class Jiggle:
-    """How it is to be; as ``JiggleSettings`` have it, the name of a group or none, and what it
-    falls off from: the surface to a ``depth``, above 0."""
+    """The choices of the button: those of ``JiggleSettings``, the name of a group or none, and
+    the falloff, from the surface to a ``depth`` above 0."""
 
     speed: float
     duration: float
@@ -109,7 +109,7 @@ def why_none(context: bpy.types.Context) -> str:
 
 
 def let_jiggle(
-    context: bpy.types.Context, objects: Sequence[bpy.types.Object], wanted: Jiggle
+    context: bpy.types.Context, objects: Sequence[bpy.types.Object], choices: Jiggle
 ) -> str:
     """Makes meshes soft bodies that wobble on top of their animation; the message for the user.
 
@@ -118,23 +118,24 @@ def let_jiggle(
     """
     for obj in objects:
         _check(obj)
-    plans = [_plan(context, obj, wanted) for obj in objects]
+    plans = [_plan(context, obj, choices) for obj in objects]
     # What to do next comes first: a status bar cuts off the end.
     verb = "wobbles" if len(objects) == 1 else "wobble"
-    messages = [f"{named(objects)} {verb} on top of the animation; press Simulate."]
+    messages = [f"{named(objects)} {verb} on top of the animation. Press Simulate."]
     grouped: dict[str, list[bpy.types.Object]] = {}
     for obj, plan in zip(objects, plans, strict=True):
         group = plan.group
         if group is None:
             group = _make_group(obj, plan.weights)
             grouped.setdefault(plan.how, []).append(obj)
-        _set(context, obj, group, wanted, plan.depth)
+        _set(context, obj, group, choices, plan.depth)
         driving.put_in_place(obj)
     new = [obj for obj in objects if not is_soft_body(obj)]
     if new:
         messages.append(selection.make_soft(context, new))
     messages += [
-        f"The vertex group {GROUP} of {named(them)} is new, {how}." for how, them in grouped.items()
+        f"Created the vertex group {GROUP} of {named(them)}, {how}."
+        for how, them in grouped.items()
     ]
     return " ".join(messages)
 
@@ -142,30 +143,30 @@ def let_jiggle(
 def _check(obj: bpy.types.Object) -> None:
     if obj.data.library is not None:
         raise SuppleError(
-            f"The mesh of {obj.name} is linked from another file, and its vertex groups with it; "
-            "choose Object > Relations > Make Local > Selected Objects and Data first."
+            f"The mesh of {obj.name} is linked from another file, and its vertex groups with "
+            "it. Choose Object > Relations > Make Local > Selected Objects and Data first."
         )
     if obj.mode == "EDIT":
-        raise SuppleError(f"{obj.name} is being edited; go back to Object Mode.")
+        raise SuppleError(f"{obj.name} is being edited. Go back to Object Mode.")
     for modifier in driving.refiners(obj):
         if modifier.type in CARRYING and modifier.show_viewport and not modifier.use_pin_to_last:
             raise SuppleError(
-                f"{obj.name}: the modifier {modifier.name} stands behind one that changes the "
-                "number of vertices, and so it cannot drive what wobbles. Move it to the top of "
+                f"{obj.name}: the modifier {modifier.name} comes after one that changes the "
+                "number of vertices, so that it cannot move the body. Move it to the top of "
                 "the stack, and press Jiggle again."
             )
     keys = obj.data.shape_keys
     if not (may_move(obj) or driving.is_driven(obj) or (keys is not None and is_animated(keys))):
         raise SuppleError(
-            f"{obj.name}: nothing moves it, so nothing would wobble. Key it or its shape keys, "
-            "give it an armature or a moving parent, and press Jiggle again; or press Add Soft "
-            "Body, which falls and lands by itself."
+            f"{obj.name} is not animated, so that nothing would jiggle. Key it or its shape "
+            "keys, or give it an armature or a moving parent, and press Jiggle again. Press "
+            "Add Soft Body for a body that falls."
         )
 
 
 @dataclass(frozen=True)
 class _Plan:
-    """What is to wobble of an object.
+    """The part of an object that should jiggle.
 
     Args:
         depth: of the core, as ``jiggle_depth``.
@@ -180,15 +181,15 @@ class _Plan:
     how: str = ""
 
 
-def _plan(context: bpy.types.Context, obj: bpy.types.Object, wanted: Jiggle) -> _Plan:
+def _plan(context: bpy.types.Context, obj: bpy.types.Object, choices: Jiggle) -> _Plan:
     """
     Raises:
         SuppleError: without the bones or the group that are wanted, or weights in that.
     """
-    falloff, group = wanted.falloff, _chosen_group(obj, wanted.group)
+    falloff, group = choices.falloff, _chosen_group(obj, choices.group)
     if group is not None:
         kept = obj.supple.jiggle_depth if falloff == AUTOMATIC else 0.0
-        return _Plan(wanted.depth if falloff == SURFACE else kept, group)
+        return _Plan(choices.depth if falloff == SURFACE else kept, group)
     segments = _bones(obj) if falloff in (AUTOMATIC, BONES) else np.empty((0, 2, 3))
     if len(segments) > 0:
         weights = _falloff(_distances(_points(obj), segments))
@@ -196,13 +197,13 @@ def _plan(context: bpy.types.Context, obj: bpy.types.Object, wanted: Jiggle) -> 
         return _Plan(0.0, None, weights, how)
     if falloff == BONES:
         raise SuppleError(
-            f"{obj.name}: no bones deform it, so nothing falls off from them. Choose From Surface, "
-            "or give it an armature whose bones have Deform ticked."
+            f"{obj.name}: no bones deform it, so that Falloff has no bones to use. Choose From "
+            "Surface, or give it an armature whose bones have Deform ticked."
         )
     weights, how = np.ones(len(obj.data.vertices)), "with all weights 1"
     if falloff == NONE or (falloff == AUTOMATIC and not _has_core(context, obj)):
         return _Plan(0.0, None, weights, how)
-    return _Plan(wanted.depth, None, weights, f"{how}, and a core is held")
+    return _Plan(choices.depth, None, weights, f"{how}, and a rigid core")
 
 
 def _has_core(context: bpy.types.Context, obj: bpy.types.Object) -> bool:
@@ -220,8 +221,8 @@ def _chosen_group(obj: bpy.types.Object, name: str) -> bpy.types.VertexGroup | N
     group = find_group(obj, name or GROUP, "jiggle")
     if not (group_weights(obj, group) > 0.0).any():
         raise CaptureError(
-            f"{obj.name}: no vertex has a weight above 0 in the group {group.name!r}; paint where "
-            "it is to wobble, or remove the group and press Jiggle again."
+            f"{obj.name}: no vertex has a weight above 0 in the group {group.name!r}. Paint "
+            "some weights, or remove the group and press Jiggle again."
         )
     return group
 
@@ -239,22 +240,22 @@ def _bones(obj: bpy.types.Object) -> Points:
     """(B, 2, 3) heads and tails at rest in the world, of the bones that deform an object."""
     rigs = [modifier.object for modifier in driving.drivers(obj) if modifier.type == "ARMATURE"]
     rigs.append(driving.deforming_parent(obj))
-    found = []
+    segments = []
     for rig in rigs:
         if rig is None or rig.type != "ARMATURE":
             continue
         bones = [bone for bone in rig.data.bones if bone.use_deform]
-        own = [bone for bone in bones if bone.name in obj.vertex_groups]
-        for bone in own or bones:
+        deforming = [bone for bone in bones if bone.name in obj.vertex_groups]
+        for bone in deforming or bones:
             ends = np.array([bone.head_local, bone.tail_local])
-            found.append(transform(np.array(rig.matrix_world), ends))
-    return np.array(found).reshape(-1, 2, 3)
+            segments.append(transform(np.array(rig.matrix_world), ends))
+    return np.array(segments).reshape(-1, 2, 3)
 
 
 def _points(obj: bpy.types.Object) -> Points:
     """(V, 3) vertices in the world, as modelled."""
-    own = coordinates(obj.data.vertices, len(obj.data.vertices))
-    return transform(np.array(obj.matrix_world), own)
+    points = coordinates(obj.data.vertices, len(obj.data.vertices))
+    return transform(np.array(obj.matrix_world), points)
 
 
 def _distances(points: Points, segments: Points) -> NDArray[np.float64]:
@@ -280,12 +281,12 @@ def _set(
     context: bpy.types.Context,
     obj: bpy.types.Object,
     group: bpy.types.VertexGroup,
-    wanted: Jiggle,
+    choices: Jiggle,
     depth: float,
 ) -> None:
     props = obj.supple
-    props.jiggle_group, props.jiggle_amount = group.name, wanted.amount
-    props.jiggle_speed, props.jiggle_duration = wanted.speed, wanted.duration
+    props.jiggle_group, props.jiggle_amount = group.name, choices.amount
+    props.jiggle_speed, props.jiggle_duration = choices.speed, choices.duration
     props.jiggle_depth = depth
     if is_soft_body(obj) or props.is_property_set("young"):
         return
@@ -294,13 +295,13 @@ def _set(
     reach = metres_per_unit(context.scene) * _reach(_points(obj), group_weights(obj, group))
     if depth > 0.0 and (deepest := inner_depth(context, obj)[0]) > 0.0:
         reach = min(reach, depth * deepest)
-    speed = 4.0 * reach * _ELASTIC_SPEED_RATIO * wanted.speed
+    speed = 4.0 * reach * _ELASTIC_SPEED_RATIO * choices.speed
     shear = exact_float(props.density) * speed * speed
     props.young = float(f"{2.0 * (1.0 + exact_float(props.poisson)) * shear:.2g}")
 
 
 def _reach(points: Points, weights: NDArray[np.float64]) -> float:
-    """How far what wobbles is away from what is held, or from its middle where nothing is."""
+    """The distance of the jiggling part from the held part, or from its own middle."""
     held, wobbling = points[weights < _HELD_WEIGHT], points[weights >= _WOBBLING_WEIGHT]
     if len(wobbling) == 0:
         wobbling = points

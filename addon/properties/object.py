@@ -75,7 +75,7 @@ def _set_bounciness(props: bpy.types.PropertyGroup, percent: float) -> None:
 
 
 class SuppleAttachment(bpy.types.PropertyGroup):
-    """One more attachment of a soft body."""
+    """A further attachment of a soft body."""
 
     __annotations__ = properties(ATTACHMENT, {"attach_to": {"poll": can_hold}})
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a preset of a real material sets, and which one a soft body has."""
+"""Presets of real materials: their settings, and the preset of a soft body."""
 
 from __future__ import annotations
 

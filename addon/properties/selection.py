@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of the selection can become a soft body, and what to do with what cannot yet."""
+"""The selected objects that can become soft bodies, and cures for those that cannot."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 def newcomers(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """Those of them that a simulation would leave out altogether: colliders it does not."""
+    """The candidates that a simulation would ignore: colliders are used already."""
     return [obj for obj in candidates(context) if not is_collider(obj)]
 
 
@@ -43,9 +43,9 @@ def why_none(context: bpy.types.Context) -> str:
     obj = context.object
     if obj is not None and obj.type in _CONVERTIBLE:
         kind = _CONVERTIBLE[obj.type]
-        return f"{obj.name} is a {kind}, not a mesh; choose Object › Convert › Mesh first."
+        return f"{obj.name} is a {kind}, not a mesh. Choose Object › Convert › Mesh first."
     if obj is not None and _can_be_soft(obj) and not obj.visible_get():
-        return f"{obj.name} is hidden, and what is hidden is not selected; show it first."
+        return f"{obj.name} is hidden and cannot be selected. Show it first."
     reasons = (linked_reason(obj) or _why_empty(context, obj) for obj in context.selected_objects)
     return next(filter(None, reasons), "Select a mesh object that is not a soft body yet.")
 
@@ -61,7 +61,7 @@ def make_soft(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -
     message = f"{names} {'is a soft body' if len(objects) == 1 else 'are soft bodies'} now."
     if is_first and _lower_ground(context, objects):
         height = context.scene.supple.ground_height * metres_per_unit(context.scene)
-        message += f" The ground was lowered to {height:.3g} m, to fall on."
+        message += f" Lowered the ground to {height:.3g} m."
     return message
 
 
@@ -77,7 +77,7 @@ def _can_be_soft(obj: bpy.types.Object) -> bool:
 def _why_empty(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     if not _can_be_soft(obj) or _has_faces(obj, context.view_layer.depsgraph):
         return ""
-    return f"{obj.name} has no faces, and a soft body needs a surface to fill; give it some first."
+    return f"{obj.name} has no faces, and a soft body needs a surface to fill. Add faces first."
 
 
 def _has_faces(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> bool:

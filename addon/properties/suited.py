@@ -218,8 +218,8 @@ def refresh(context: bpy.types.Context, first_frame: int) -> list[str]:
                 continue  # Simulate reports why.
             if obj.supple.young != before:
                 messages.append(
-                    f"{obj.name} now has the stiffness that suits its pins and its load: "
-                    f"{obj.supple.young:.2g} Pa."
+                    f"{obj.name}: Stiffness was set to {obj.supple.young:.2g} Pa to suit its "
+                    "pins and its load."
                 )
     return messages
 
@@ -259,8 +259,8 @@ def shape_of(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
 
 
 def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, bool]:
-    """How far a body sags under its weight, and whether it lies down; cheap enough to be drawn.
-    Empty of what jiggles, which does not sag, and of what gives way for good."""
+    """The message about a body's sag, and whether it collapses; fast enough for panels. Jiggling
+    and plastic bodies have none."""
     props, box = obj.supple, metres_per_unit(scene) * rest_box(obj)
     if props.jiggle_group or props.use_plasticity:
         return "", False
@@ -273,9 +273,9 @@ def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, boo
     if props.pin_group or props.attach_to is not None:
         return f"Standing free, it would {_free_sag(sag)}.", False
     if sag > _LYING_SAG_RATIO:
-        return "Too soft for its size: it lies down.", True
+        return "Too soft for its size: it will collapse.", True
     if sag < _RIGID_SAG_RATIO:
-        return "Hardly sags: it looks rigid.", False
+        return "Hardly sags: it will look rigid.", False
     return f"Sags by about {sag:.0%} of its height.", False
 
 
@@ -287,14 +287,17 @@ def slump_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:
     pressure = exact_float(props.density) * fall * float(np.ptp(box[:, 2]))
     if pressure <= exact_float(props.yield_stress):
         return ""
-    return f"Slumps under its own weight: a column of its height needs {pressure:.0f} Pa."
+    return (
+        "Slumps under its weight: a column of its height needs a Yield Stress of "
+        f"{pressure:.0f} Pa."
+    )
 
 
 def _bend_message(bend: float) -> tuple[str, bool]:
     if bend > _HANGING_BEND_RATIO:
-        return "Too soft for its pins: what they leave free hangs down.", True
+        return "Too soft for its pins: the free part will hang down.", True
     if bend < _RIGID_SAG_RATIO:
-        return "Hardly bends: it looks rigid.", False
+        return "Hardly bends: it will look rigid.", False
     return f"Bends by about {bend:.0%} of its free length.", False
 
 
@@ -326,7 +329,7 @@ def _set_young(scene: bpy.types.Scene, obj: bpy.types.Object, shape: Shape, load
 def _sag_of_pinned(
     obj: bpy.types.Object, shape: Shape, density: float, pull: Sequence[float]
 ) -> PinnedSag | None:
-    """How a body sags from its pins; None where none of them holds it."""
+    """The sag of a body from its pins; None where no pin holds it."""
     vertices = _pinned_vertices(obj)
     if len(vertices) == 0 or len(shape.points) != len(obj.data.vertices):
         return None

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is reported of a scene and of a run: what is wrong, what helps, how it went."""
+"""Reports on a scene and a run: problems, cures and results."""

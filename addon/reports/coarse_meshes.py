@@ -114,14 +114,14 @@ def subdivide(obj: bpy.types.Object) -> None:
 
 def _check_editable(obj: bpy.types.Object) -> None:
     if obj.mode != "OBJECT":
-        raise SuppleError(f"{obj.name} is being edited; go back to Object Mode first.")
+        raise SuppleError(f"{obj.name} is being edited. Go back to Object Mode first.")
     if not obj.data.is_editable:
         raise SuppleError(
             f"The mesh of {obj.name} is linked from another file and cannot be changed. Make it "
             "local first."
         )
     if shape_keys.has_bake(obj):
-        raise SuppleError(f"{obj.name} is baked; press Free first.")
+        raise SuppleError(f"{obj.name} is baked. Press Free first.")
 
 
 def _sized(obj: bpy.types.Object) -> Points:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the solver finds on this machine, for people."""
+"""The doctor: a readable report on the solver on this machine."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Finding:
 
 
 class Examination:
-    """What there is to find. The solver's Python is asked in the background, which takes some
-    seconds; all else is looked at when it begins."""
+    """An examination of this machine. The solver's Python is asked in the background, which
+    takes some seconds. Everything else is checked at once."""
 
     def __init__(self) -> None:
         machine = f"{platform.system()} {platform.release()}, {platform.machine()}"
@@ -99,7 +99,7 @@ class Examination:
 
 
 def report() -> str:
-    """What was found, as text. Takes some seconds."""
+    """The findings as text. Takes some seconds."""
     return formatted(examine())
 
 
@@ -111,7 +111,7 @@ def formatted(findings: list[Finding]) -> str:
     if problems:
         end = f"{problems} problem(s) found."
     elif lacking:
-        end = f"All that is needed is there; {lacking} optional package(s) are missing."
+        end = f"Everything needed is installed. {lacking} optional package(s) are missing."
     return "\n".join([*map(str, findings), end])
 
 
@@ -133,7 +133,7 @@ def _solver() -> list[Finding]:
 
 def _folder_state(folder: Path | None) -> str:
     if folder is None:
-        return "none, Supple runs outside Blender's extensions"
+        return "none, since Supple runs outside Blender's extensions"
     if not folder.exists():
         return f"{folder}, not installed"
     return f"{folder}" if solver_environment.holds_torch(folder) else f"{folder}, without PyTorch"
@@ -181,32 +181,32 @@ def _cure(environment: Environment) -> str:
     )
 
 
-def _facts(found: dict[str, Any], environment: Environment) -> list[Finding]:
-    python = Finding("Solver runs on", f"Python {found['python']}, {found['machine']}")
-    packages = [_package(package, found, environment) for package in solver_packages.packages()]
+def _facts(answer: dict[str, Any], environment: Environment) -> list[Finding]:
+    python = Finding("Solver runs on", f"Python {answer['python']}, {answer['machine']}")
+    packages = [_package(package, answer, environment) for package in solver_packages.packages()]
     return [
         python,
         *packages,
-        Finding("Threads", str(found["threads"])),
-        Finding("Graphics card", found["cuda"] or "none that PyTorch can use; the CPU computes"),
+        Finding("Threads", str(answer["threads"])),
+        Finding("Graphics card", answer["cuda"] or "none that PyTorch can use; the CPU computes"),
     ]
 
 
 def _unused_caches() -> list[Finding]:
-    found = unused_caches.find()
-    if not found:
+    caches = unused_caches.find()
+    if not caches:
         return [Finding("Unused caches", "none")]
-    size = unused_caches.formatted_size(sum(each.size for each in found))
-    summary = f"{len(found)}, {size}; Remove Unused Caches in Supple's preferences deletes them"
-    largest = [Finding("Unused cache", str(each)) for each in found[:_LISTED_CACHES]]
+    size = unused_caches.formatted_size(sum(each.size for each in caches))
+    summary = f"{len(caches)}, {size}; Remove Unused Caches in Supple's preferences deletes them"
+    largest = [Finding("Unused cache", str(each)) for each in caches[:_LISTED_CACHES]]
     return [Finding("Unused caches", summary), *largest]
 
 
-def _package(package: Package, found: dict[str, Any], environment: Environment) -> Finding:
-    version: str | None = found["packages"][package.name]
+def _package(package: Package, answer: dict[str, Any], environment: Environment) -> Finding:
+    version: str | None = answer["packages"][package.name]
     description = package.description
     if version is None:
-        return _lack(package, found["errors"][package.name], environment)
+        return _lack(package, answer["errors"][package.name], environment)
     # One without metadata has no version, but can be imported.
     if version[0].isdigit() and not package.fits(version):
         other = f"{version}, but Supple is made for {package.versions.removeprefix('==')}"
@@ -271,10 +271,10 @@ def _headline(findings: list[Finding]) -> Line:
 
 
 def _problems(findings: list[Finding]) -> list[Line]:
-    found = [finding for finding in findings if finding.cure]
+    problems = [finding for finding in findings if finding.cure]
     return [
         line
-        for finding in found
+        for finding in problems
         for line in (
             ("ERROR", f"{finding.what}: {finding.value}."),
             ("BLANK1", finding.cure),
@@ -296,14 +296,14 @@ def _loss(finding: Finding) -> str:
 
 def _summary_facts(findings: list[Finding]) -> list[Line]:
     values = {finding.what: finding.value for finding in findings if not finding.cure}
-    found: list[Line] = []
+    summary: list[Line] = []
     if card := values.get("Graphics card"):
         threads = values.get("Threads", "")
         on_card = "" if card.startswith("none") else f"{card}, where it is quicker, and "
-        found.append(("DOT", f"Computes on {on_card}the processor, {threads} threads at a time."))
+        summary.append(("DOT", f"Computes on {on_card}the processor, {threads} threads at a time."))
     if folder := values.get("Cache folder"):
-        found.append(("DOT", f"Simulated frames are kept in {folder.partition(', ')[0]}."))
+        summary.append(("DOT", f"Simulated frames are kept in {folder.partition(', ')[0]}."))
     if (unused := values.get("Unused caches", "none")) != "none":
         count = unused.partition(";")[0]
-        found.append(("DOT", f"Folders of frames that this file does not play: {count}."))
-    return found
+        summary.append(("DOT", f"Folders of frames that this file does not play: {count}."))
+    return summary

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a scene the solver does not see: each is reported with its cure, not passed over.
+"""Parts of a scene that the solver ignores, each reported with its cure.
 
 Panels ask at every redraw, so nothing is evaluated, and the weights of fine meshes, which take long
 to count, are those of the last simulation.
@@ -72,60 +72,60 @@ BODY_NEEDS = (
     Need(
         ("start_shape",),
         lambda obj, _: obj.supple.start_shape == POSE and not can_be_posed(obj),
-        "nothing poses it, since it has neither modifiers that bend it before the frames nor shape "
-        "keys beside those of its Rest Shape. Choose At Rest under Start, or add some.",
+        "Pose under Start has no effect, since neither modifiers before the frames nor shape "
+        "keys pose it. Choose At Rest under Start, or add some.",
     ),
     Need(
         ("start_velocity", "start_spin", "start_from_animation"),
         lambda obj, _: obj.supple.start_shape == RUN and _is_thrown(obj.supple),
-        "the velocity under Start is ignored, since it goes on as fast as it was in the run that "
-        "it starts from. Set it to 0, or choose another Shape.",
+        "the velocity under Start is ignored, since the body starts with the velocity of "
+        "another run. Set it to 0, or choose another Shape.",
     ),
     Need(
         ("use_plasticity",),
         lambda obj, _: obj.supple.start_shape == RUN and obj.supple.use_plasticity,
-        "what gave way in the run that it starts from springs back, since it goes on from its "
-        "shape alone. Switch Plasticity off, or simulate on to the end in one run.",
+        "plastic deformation of the run that it starts from is lost. Turn Plasticity off, or "
+        "simulate to the end in one run.",
     ),
     Need(
         ("start_from_animation",),
         lambda obj, _: (
             obj.supple.start_from_animation and obj.supple.start_shape != RUN and not may_move(obj)
         ),
-        "it starts at rest, since From Animation under Start finds no animation. Key its place "
-        "before the start frame, or set a velocity there.",
+        "it starts at rest, since From Animation under Start finds no animation. Key its "
+        "location before the start frame, or set a velocity.",
     ),
     Need(
         ("target_volume",),
         lambda obj, _: (
             "target_volume" in animated_settings(obj) and not obj.supple.use_target_volume
         ),
-        "the animation of Target Volume is ignored, since that is not ticked under Forces. Tick "
-        "it, or remove the keys.",
+        "the animation of Target Volume is ignored, since Target Volume is not ticked under "
+        "Forces. Tick it, or remove the keys.",
     ),
     Need(
         ("kept_control",),
         lambda obj, _: control.kept_by(obj) == "pins" and not obj.supple.pin_group,
-        "the motion of its pins that Follow My Keys found is ignored, since it has none any more. "
-        "Choose a Pin Group, or press Let Go of Keys under Find.",
+        "the pin motion from Follow My Keys is ignored, since it has no Pin Group. Choose "
+        "one, or press Let Go of Keys under Goals.",
     ),
     Need(
         ("pinned",),
         lambda obj, _: curve_of(obj, "pinned") is not None and not obj.supple.pin_group,
         "the keys of Pinned are ignored, since it has no Pin Group. Choose one under Pins, or "
-        "remove them.",
+        "remove the keys.",
     ),
     Need(
         ("rest_shape",),
         lambda obj, _: obj.supple.rest_shape == KEPT and not is_kept(obj),
-        "its Rest Shape is Kept, and none was found yet. Press Keep This Shape under Find, or "
-        "choose Modelled.",
+        "its Rest Shape is Kept, and there is no kept shape yet. Press Keep This Shape under "
+        "Goals, or choose Modelled.",
     ),
     Need(
         ("rest_shape",),
         lambda obj, _: has_shape_keys(obj) and _are_still(obj),
-        "its Rest Shape is its shape keys, and all of them stay at 0. Key their values, or choose "
-        "Modelled.",
+        "its Rest Shape is Shape Keys, and all shape keys stay at 0. Key their values, or "
+        "choose Modelled.",
     ),
     Need(
         ("loss_factor", "stiffness_damping", "viscosity"),
@@ -144,26 +144,26 @@ BODY_NEEDS = (
         lambda obj, taken: (
             not integrators.supports_plasticity(taken) and bool(obj.supple.jiggle_group)
         ),
-        "{integrator} lets what jiggles sag, keeps the shape of the start, and holds no core. "
-        "Choose another integrator.",
+        "{integrator} does not support Jiggle: the body sags and keeps its shape of the first "
+        "frame. Choose another integrator.",
     ),
     Need(
         ("use_plasticity",),
         lambda obj, taken: not integrators.supports_plasticity(taken) and obj.supple.use_plasticity,
-        "{integrator} ignores Plasticity. Switch it off, or choose another integrator.",
+        "{integrator} ignores Plasticity. Turn it off, or choose another integrator.",
     ),
     Need(
         (),
         lambda obj, _: obj.rigid_body is not None,
-        "its rigid body is ignored. Remove it under Physics.",
+        "its Rigid Body physics is ignored. Remove it under Physics.",
     ),
 )
 SCENE_NEEDS = (
     Need(
         ("substeps",),
         lambda scene, taken: scene.supple.substeps > 0 and integrators.is_adaptive(taken),
-        "Substeps is ignored, since the Tolerance says how long the steps of {integrator} are. Set "
-        "it to 0, or choose another integrator.",
+        "Substeps is ignored, since {integrator} chooses its steps by the Tolerance. Set it "
+        "to 0, or choose another integrator.",
     ),
     Need(
         ("friction_updates",),
@@ -173,7 +173,7 @@ SCENE_NEEDS = (
             and integrators.supports_contact(taken)
             and not integrators.may_be_implicit(taken)
         ),
-        "Friction Passes is ignored, since the steps of {integrator} work out friction once. Set "
+        "Friction Passes is ignored, since {integrator} computes friction once per step. Set "
         "it to 0, or choose Automatic or Implicit Euler.",
     ),
 )
@@ -182,8 +182,8 @@ SCENE_NEEDS = (
 def messages(
     context: bpy.types.Context, is_redraw: bool = False, followed: bpy.types.Object | None = None
 ) -> list[str]:
-    """One for each thing in the scene that a simulation ignores; of a scene without a soft body to
-    simulate, those that are left out.
+    """A message for each part of the scene that a simulation ignores. In a scene without soft
+    bodies to simulate, the messages name those that are left out.
 
     Args:
         followed: whose animation is to be followed, so that it does count.
@@ -194,26 +194,30 @@ def messages(
     end = time.perf_counter() + _REDRAW_SECONDS if is_redraw else math.inf
     frames = _frames(context.scene)
     integrator = context.scene.supple.integrator
-    found = [line for obj in bodies for line in _of_body(obj, integrator, end, obj == followed)]
-    found += [line for obj in bodies for line in of_switches(obj, frames)]
-    found += ignored_objects.missing_caches(context)
-    found += [*_of_scene(context, bodies), *_of_others(context)]
-    found += ignored_objects.colliders_below_ground(
+    texts = [
+        line for obj in bodies for line in _body_messages(obj, integrator, end, obj == followed)
+    ]
+    texts += [line for obj in bodies for line in switch_messages(obj, frames)]
+    texts += ignored_objects.missing_caches(context)
+    texts += [*_scene_messages(context, bodies), *_other_messages(context)]
+    texts += ignored_objects.colliders_below_ground(
         context, bodies, _FEW_VERTICES if is_redraw else math.inf
     )
-    found += ignored_objects.force_fields(context, frames)
-    return [*found, *keys_at_other_frames(context, frames)]
+    texts += ignored_objects.force_fields(context, frames)
+    return [*texts, *keys_at_other_frames(context, frames)]
 
 
 def _frames(scene: bpy.types.Scene) -> range:
-    """Those that are simulated; none where simulating reports that there are none."""
+    """The simulated frames; empty where simulating reports that there are none."""
     try:
         return simulated_range(scene)
     except CaptureError:
         return range(0)
 
 
-def _of_body(obj: bpy.types.Object, taken: str, end: float, is_followed: bool) -> Iterator[str]:
+def _body_messages(
+    obj: bpy.types.Object, taken: str, end: float, is_followed: bool
+) -> Iterator[str]:
     yield from _deformations(obj)
     yield from _weights(obj, end)
     yield from _paint(obj.supple)
@@ -244,14 +248,14 @@ def _deformations(obj: bpy.types.Object) -> Iterator[str]:
         # What could stand before the frames is for ``notices``, which have the button.
         if modifier.type in CARRYING and changing:
             yield (
-                f"{obj.name}: the modifier {modifier.name} does not move the solid, only what is "
-                f"seen of the result, since {changing} before it changes the number of vertices. "
-                f"Move it before {changing}, or apply it."
+                f"{obj.name}: the modifier {modifier.name} only changes the visible mesh and "
+                f"does not move the body, since {changing} before it changes the number of "
+                f"vertices. Move it before {changing}, or apply it."
             )
         elif modifier.type in CARRYING and playback is None and modifier.use_pin_to_last:
             yield (
-                f"{obj.name}: the modifier {modifier.name} does not move the solid, only what is "
-                "seen of the result, since it is pinned to last. Unpin it, or apply it."
+                f"{obj.name}: the modifier {modifier.name} only changes the visible mesh and "
+                "does not move the body, since it is pinned to last. Unpin it, or apply it."
             )
         if not keeps_vertices(modifier):
             changing = changing or modifier.name
@@ -259,12 +263,12 @@ def _deformations(obj: bpy.types.Object) -> Iterator[str]:
 
 def _weights(obj: bpy.types.Object, end: float) -> Iterator[str]:
     props, rows = obj.supple, [row for _, row in rows_of(obj.supple)]
-    found = [(obj, row.attach_group, "Attach") for row in rows]
-    found += [(row.attach_to, row.stitch_group, "Other Group") for row in rows if is_stitch(row)]
-    rule = "Above 0.5 counts wholly, the rest not at all; paint 0 or 1."
-    rules = dict.fromkeys(found, rule)
+    groups = [(obj, row.attach_group, "Attach") for row in rows]
+    groups += [(row.attach_to, row.stitch_group, "Other Group") for row in rows if is_stitch(row)]
+    rule = "Weights above 0.5 count as 1, others as 0. Paint 0 or 1."
+    rules = dict.fromkeys(groups, rule)
     if props.jiggle_group:
-        rule = "Beside what jiggles 1 holds and less does nothing; paint 1 or 0."
+        rule = "With Jiggle, only a weight of 1 pins. Paint 1 or 0."
         rules[obj, props.pin_group, "Pin Group"] = rule
     for (owner, name, setting), rule in rules.items():
         group = owner.vertex_groups.get(name)
@@ -289,8 +293,8 @@ def _paint(props: bpy.types.PropertyGroup) -> Iterator[str]:
         text = label(props, setting)
         if setting == "yield_stress" and not props.use_plasticity:
             yield (
-                f"{props.id_data.name}: {name!r} paints its {text}, and Plasticity is off. Switch "
-                "it on, or clear the field under Paint."
+                f"{props.id_data.name}: {name!r} paints its {text}, and Plasticity is off. "
+                "Turn it on, or clear the field under Paint."
             )
         elif getattr(props, setting) == 0.0 and setting not in animated_settings(props.id_data):
             yield (
@@ -305,50 +309,50 @@ def _settings(owner: bpy.types.ID, paths: set[str]) -> Iterator[str]:
         setting = owner.supple.bl_rna.properties.get(name) if prefix == "supple" else None
         if setting is not None and not setting.is_animatable:
             yield (
-                f"{owner.name}: the animation of {setting.name} is ignored; the value it has now "
-                "counts throughout. Remove its keys or driver."
+                f"{owner.name}: the animation of {setting.name} is ignored, and the current "
+                "value is used at all frames. Remove its keys or driver."
             )
 
 
-def _of_scene(context: bpy.types.Context, bodies: list[bpy.types.Object]) -> Iterator[str]:
+def _scene_messages(context: bpy.types.Context, bodies: list[bpy.types.Object]) -> Iterator[str]:
     scene, integrator = context.scene, context.scene.supple.integrator
     for need in SCENE_NEEDS:
         if need.is_missing(scene, integrator):
             yield f"{scene.name}: {need.text.format(integrator=integrators.label(integrator))}"
     if reason := _why_through_itself(context, bodies):
-        yield f"{bodies[0].name}: it goes through itself, since {reason}"
+        yield f"{bodies[0].name} does not collide with itself, since {reason}"
     yield from _settings(scene, animated_paths(scene))
 
 
 def _why_through_itself(context: bpy.types.Context, bodies: list[bpy.types.Object]) -> str:
-    """What keeps a body alone from touching itself, which it should, and the cure."""
+    """The reason why a single body does not collide with itself, and the cure."""
     scene, props = context.scene, context.scene.supple
     is_off = props.contact == contact.NEVER or not props.self_contact
     if is_off or len(bodies) > 1 or bodies[0].supple.jiggle_group:
         return ""
     if not contact.is_possible(scene):
         return (
-            f"{integrators.label(props.integrator)} lets it touch the ground and spheres alone. "
-            "Choose Automatic or Implicit Euler, or set Contact to Never."
+            f"{integrators.label(props.integrator)} only supports collisions with the ground "
+            "and spheres. Choose Automatic or Implicit Euler, or set Contact to Never."
         )
     is_bouncy = props.use_ground and props.ground_response == "projection"
     if is_bouncy and not contact.is_wanted(scene, bodies, shown_colliders(context)):
         return (
-            "nothing but the ground touches on one whose Response is Bouncy. Choose Smooth, or "
+            "a ground with the Response Bouncy excludes other contact. Choose Smooth, or "
             "untick Self Contact."
         )
     return ""
 
 
-def _of_others(context: bpy.types.Context) -> Iterator[str]:
+def _other_messages(context: bpy.types.Context) -> Iterator[str]:
     absorbing = absorbers(context)
     for obj in context.view_layer.objects:
         if is_collider(obj) and not obj.visible_get():
-            yield f"{obj.name} is a collider and hidden, so nothing lands on it. Show it."
+            yield f"{obj.name} is a hidden collider, so that nothing lands on it. Show it."
         if _is_blenders_collider(obj) and obj.visible_get() and obj not in absorbing:
             yield (
-                f"{obj.name}: soft bodies do not see Blender's Collision physics. Tick Collider "
-                "in the tab Supple."
+                f"{obj.name}: soft bodies ignore Blender's Collision physics. Tick Collider in "
+                "the Supple tab."
             )
     yield from left_out(context)
 
@@ -365,7 +369,7 @@ _counts: dict[tuple[int, str], tuple[int, float]] = {}
 
 
 def _partial_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup, end: float) -> int:
-    """How many vertices are in the group by a part, counted anew unless that is too much now."""
+    """The number of vertices with a weight between 0 and 1, counted again if time allows."""
     key, now = (obj.session_uid, group.name), time.perf_counter()
     count, due = _counts.get(key, (0, 0.0))
     is_redraw = end < math.inf
@@ -379,24 +383,24 @@ def _partial_weights(obj: bpy.types.Object, group: bpy.types.VertexGroup, end: f
 
 
 def keys_at_other_frames(context: bpy.types.Context, frames: range) -> Iterator[str]:
-    """One for each setting that changes at other frames alone, with the cure.
+    """A message for each setting that only changes outside the simulated frames, with the cure.
 
-    ``of_switches`` has those of switches.
+    ``switch_messages`` has those of switches.
     """
     scene = context.scene
     if not frames:
         return
     for obj in soft_bodies(context):
-        yield from _of_owner(obj, (SETTINGS,), frames)
+        yield from _owner_messages(obj, (SETTINGS,), frames)
     for obj in context.view_layer.objects:
         if acts(scene, obj):
-            yield from _of_owner(obj, ("field.",), frames)
+            yield from _owner_messages(obj, ("field.",), frames)
     for obj in absorbers(context):
-        yield from _of_owner(obj, (ABSORPTION,), frames)
-    yield from _of_owner(scene, (*GRAVITY, SETTINGS), frames)
+        yield from _owner_messages(obj, (ABSORPTION,), frames)
+    yield from _owner_messages(scene, (*GRAVITY, SETTINGS), frames)
 
 
-def _of_owner(owner: bpy.types.ID, paths: tuple[str, ...], frames: range) -> Iterator[str]:
+def _owner_messages(owner: bpy.types.ID, paths: tuple[str, ...], frames: range) -> Iterator[str]:
     outside: dict[str, str] = {}
     for curve in own_curves(owner):
         if (
@@ -409,13 +413,14 @@ def _of_owner(owner: bpy.types.ID, paths: tuple[str, ...], frames: range) -> Ite
     for path, side in outside.items():
         name = _setting(owner, path).name
         yield (
-            f"{owner.name}: all keys of {name} lie {side}, so it does not change. Move them, or "
-            "the frames to simulate."
+            f"{owner.name}: all keys of {name} are {side}, so that it does not change. Move "
+            "the keys, or change the frame range."
         )
 
 
 def _side(curve: bpy.types.FCurve, frames: range) -> str:
-    """Where all that a curve does takes place; empty where some of it is simulated."""
+    """The side of the simulated frames on which all keys of a curve lie; empty where some lie
+    inside."""
     points = curve.keyframe_points
     if curve.extrapolation == "LINEAR" or len(curve.modifiers):
         return ""
@@ -433,7 +438,7 @@ def _setting(owner: bpy.types.ID, path: str) -> bpy.types.Property:
     return settings.bl_rna.properties[name]
 
 
-def of_switches(obj: bpy.types.Object, frames: range) -> Iterator[str]:
+def switch_messages(obj: bpy.types.Object, frames: range) -> Iterator[str]:
     """Keys of what lets go that change nothing: it does so once, and for good.
 
     Args:
@@ -441,13 +446,13 @@ def of_switches(obj: bpy.types.Object, frames: range) -> Iterator[str]:
         frames: that are simulated.
     """
     if obj.supple.pin_group:
-        yield from _of_switch(obj, "pinned", "Pinned", frames)
+        yield from _switch_messages(obj, "pinned", "Pinned", frames)
     for row, props in rows_of(obj.supple):
         path = f"{row}.attached" if row else "attached"
-        yield from _of_switch(obj, path, f"Attached to {props.attach_to.name}", frames)
+        yield from _switch_messages(obj, path, f"Attached to {props.attach_to.name}", frames)
 
 
-def _of_switch(obj: bpy.types.Object, path: str, label: str, frames: range) -> Iterator[str]:
+def _switch_messages(obj: bpy.types.Object, path: str, label: str, frames: range) -> Iterator[str]:
     curve = curve_of(obj, path)
     if curve is None:
         return
@@ -456,20 +461,20 @@ def _of_switch(obj: bpy.types.Object, path: str, label: str, frames: range) -> I
         keys = [point.co[0] for point in curve.keyframe_points if point.co[1] < 0.5]
         if keys:
             yield (
-                f"{obj.name}: {label} is keyed off at frame {keys[0]:g}, which is not among the "
-                f"simulated frames {frames[0]} to {frames[-1]}, and holds throughout. Move the key."
+                f"{obj.name}: {label} is keyed off at frame {keys[0]:g}, outside the simulated "
+                f"frames {frames[0]} to {frames[-1]}, and never lets go. Move the key."
             )
         return
     on = [frame for frame in range(off[0], frames[-1] + 1) if curve.evaluate(frame) >= 0.5]
     if on:
         yield (
-            f"{obj.name}: {label} is keyed on again at frame {on[0]}, which is ignored: what has "
-            f"let go at frame {off[0]} stays free. Remove the later key."
+            f"{obj.name}: {label} is keyed on again at frame {on[0]}, which is ignored, since "
+            f"it has let go for good at frame {off[0]}. Remove the later key."
         )
     elif off[0] == frames[0]:
         yield (
-            f"{obj.name}: {label} is keyed off at the start frame {frames[0]} already, so it never "
-            "holds. Move the key into the simulated frames, or remove it."
+            f"{obj.name}: {label} is already keyed off at the start frame {frames[0]} and "
+            "never holds. Move the key to a later frame, or remove it."
         )
 
 
@@ -478,7 +483,7 @@ _KEYS = "its shape keys"
 
 
 def motion_without_pins(obj: bpy.types.Object, is_followed: bool) -> Iterator[str]:
-    """Of a soft body: what carries it, and what bends it, each with the cure.
+    """Messages about animation that moves or deforms a soft body without pins, each with the cure.
 
     Args:
         is_followed: whether a search is for how it follows its animation.
@@ -488,17 +493,16 @@ def motion_without_pins(obj: bpy.types.Object, is_followed: bool) -> Iterator[st
         return
     if not props.start_from_animation and (carrying := movers(obj)):
         keyed = ANIMATION in carrying
-        follow = ", press Follow My Keys under Find" if keyed else ""
-        last = "remove the keys" if keyed else "take away what moves it"
+        follow = ", press Follow My Keys under Goals" if keyed else ""
+        last = "remove the keys" if keyed else "remove its parent or constraint"
         yield (
-            f"{obj.name}: {_moves(carrying)} its pins, and it has none. Press Jiggle, choose a Pin "
-            f"Group, tick From Animation under Start{follow}, or {last}."
+            f"{obj.name}: {_moves(carrying)} only its pins, and it has no Pin Group. Press "
+            f"Jiggle, choose a Pin Group, tick From Animation under Start{follow}, or {last}."
         )
     if bending := [*_moving_keys(obj), *driving.followers(obj)]:
         yield (
-            f"{obj.name}: it takes its shape at the start from {', '.join(bending)}, whose motion "
-            "moves its pins, and it has none. Press Jiggle, choose a Pin Group, or apply what "
-            "bends it."
+            f"{obj.name}: the motion of {', '.join(bending)} only moves its pins, and it has "
+            "no Pin Group. Press Jiggle, choose a Pin Group, or apply what deforms it."
         )
 
 
@@ -543,7 +547,7 @@ def _no_contact_pressure(context: bpy.types.Context) -> str:
         cure = props.bl_rna.properties["contact"].enum_items["automatic"].name
         return f"Without contact, colliders have no pressure. Set Contact to {cure}."
     if passes_through and not props.use_ground:
-        return "There is nothing to touch, without ground and contact."
+        return "There is no pressure without ground and contact."
     return ""
 
 

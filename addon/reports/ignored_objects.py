@@ -34,67 +34,70 @@ from ..units import metres_per_unit
 
 
 def force_fields(context: bpy.types.Context, frames: range) -> Iterator[str]:
-    """One for each field, with its cure.
+    """A message for each force field without its usual effect, with the cure.
 
     Args:
         frames: that are simulated.
     """
     is_any_absorbed = any(is_absorbed(context.scene, obj) for obj in context.view_layer.objects)
     for obj in context.view_layer.objects:
-        yield from _of_particles(obj)
+        yield from _particle_messages(obj)
         if is_any_absorbed and is_soft_body(obj) and has_absorption(obj):
             yield (
-                f"{obj.name}: a soft body absorbs no force field. Give the Field Absorption to "
-                "another object, or set it to 0."
+                f"{obj.name}: soft bodies do not absorb force fields. Set its Field Absorption "
+                "to 0, or use another object."
             )
         field = obj.field
         if field is None or field.type == "NONE":
             continue
         if is_soft_body(obj):
             yield (
-                f"{obj.name}: the force field of a soft body does not act. Give one to an empty."
+                f"{obj.name}: force fields on soft bodies have no effect. Add the force field "
+                "to an empty."
             )
         elif not obj.visible_get():
-            yield f"{obj.name} has a force field and is hidden, so it does not act. Show it."
+            yield (
+                f"{obj.name} has a force field and is hidden, so that it has no effect. Show it."
+            )
         elif acts(context.scene, obj):
-            yield from _of_acting(context, obj)
-            yield from _of_flow(obj, frames)
+            yield from _field_messages(context, obj)
+            yield from _flow_messages(obj, frames)
         elif field.type not in KINDS:
-            yield _of_unknown(obj)
+            yield _unknown_field_message(obj)
         elif field.type == "FLUID_FLOW" and (reason := why_unread(field)):
             yield f"{obj.name}: its force field Fluid Flow {reason}"
 
 
-def _of_acting(context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[str]:
+def _field_messages(context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[str]:
     yield from _animations(obj)
     field = obj.field
     if field.shape not in SHAPES:
         yield (
-            f"{obj.name}: soft bodies feel its force field from its origin, whatever its shape: "
-            f"{_label(field, 'shape')} is ignored. Choose Point, Line or Plane."
+            f"{obj.name}: the shape {_label(field, 'shape')} of its force field is ignored, "
+            "and the field acts from its origin. Choose Point, Line or Plane."
         )
     if field.use_absorption and not absorbers(context):
         yield (
-            f"{obj.name}: nothing absorbs its force field. Give what shall stand in the way "
-            "Physics › Collision with a Field Absorption above 0, or untick Absorption."
+            f"{obj.name}: no object absorbs its force field. Add Physics › Collision with a "
+            "Field Absorption above 0 to an object, or untick Absorption."
         )
     if field.noise > 0.0:
         yield (
-            f"{obj.name}: the Noise of its force field comes in gusts, one a frame for all that it "
-            "blows at. Set it to 0 for none."
+            f"{obj.name}: the Noise of its force field is one gust per frame for all bodies. "
+            "Set it to 0 to turn it off."
         )
 
 
-def _of_flow(obj: bpy.types.Object, frames: range) -> Iterator[str]:
+def _flow_messages(obj: bpy.types.Object, frames: range) -> Iterator[str]:
     if obj.field.type != "FLUID_FLOW" or not frames:
         return
     domain = obj.field.source_object
     baked = baked_frames(domain)
     if frames[0] < baked.start or frames[-1] >= baked.stop:
         yield (
-            f"{obj.name}: its force field Fluid Flow acts from frame {baked.start} to "
-            f"{baked.stop - 1} alone, for which the fluid in {domain.name} is baked. Bake it for "
-            f"the frames {frames[0]} to {frames[-1]}."
+            f"{obj.name}: its force field Fluid Flow only acts from frame {baked.start} to "
+            f"{baked.stop - 1}, for which {domain.name} is baked. Bake it for the frames "
+            f"{frames[0]} to {frames[-1]}."
         )
 
 
@@ -104,37 +107,37 @@ def _animations(obj: bpy.types.Object) -> Iterator[str]:
         if f"field.{name}" in moving:
             label = obj.field.bl_rna.properties[name].name
             yield (
-                f"{obj.name}: the animation of {label} of its force field is ignored; what it is "
-                "at the first frame counts throughout. Key its strength instead."
+                f"{obj.name}: the animation of {label} of its force field is ignored, and its "
+                "value at the first frame is used. Key its strength instead."
             )
 
 
-def _of_unknown(obj: bpy.types.Object) -> str:
+def _unknown_field_message(obj: bpy.types.Object) -> str:
     field, kind = obj.field, _label(obj.field, "type")
     if field.type == "TEXTURE" and field.texture is None:
         return (
-            f"{obj.name}: its force field {kind} has no Texture, and would not act on soft bodies "
-            "with one. Choose another type, or hide it."
+            f"{obj.name}: its force field {kind} does not act on soft bodies, with or without "
+            "a Texture. Choose another type, or hide it."
         )
-    reason = ": textures are not read" if field.type == "TEXTURE" else ""
+    reason = ", since textures are not read" if field.type == "TEXTURE" else ""
     return (
         f"{obj.name}: its force field {kind} does not act on soft bodies{reason}. Choose another "
         "type, or hide it."
     )
 
 
-def _of_particles(obj: bpy.types.Object) -> Iterator[str]:
+def _particle_messages(obj: bpy.types.Object) -> Iterator[str]:
     for system in obj.particle_systems:
         fields = (system.settings.force_field_1, system.settings.force_field_2)
         if any(field is not None and field.type != "NONE" for field in fields):
             yield (
-                f"{obj.name}: the force fields of its particles {system.name} do not act on soft "
-                "bodies. Give one to an empty."
+                f"{obj.name}: the force fields of its particles {system.name} do not act on "
+                "soft bodies. Add a force field to an empty."
             )
 
 
 def _label(field: bpy.types.FieldSettings, name: str) -> str:
-    """Of a menu's present choice, as Blender shows it."""
+    """The label of a menu's current choice."""
     items = field.bl_rna.properties[name].enum_items
     return str(items[getattr(field, name)].name)
 
@@ -146,8 +149,8 @@ _DEPTH_RATIO = 0.01
 def colliders_below_ground(
     context: bpy.types.Context, bodies: list[bpy.types.Object], most_vertices: float
 ) -> Iterator[str]:
-    """One for each collider that is below the ground, and for each open one that goes below: a
-    solid that stands in the ground is meant to.
+    """A message for each collider below the ground, and for each open one that reaches below.
+    Closed solids may stand in the ground.
 
     Args:
         most_vertices: of a mesh that may be looked at now.
@@ -164,9 +167,9 @@ def colliders_below_ground(
         if highest < reach or (is_open and lowest < reach):
             part = "is" if highest < reach else "goes"
             yield (
-                f"{obj.name}: the collider {part} below the ground, down to {unit * lowest:.3g} m, "
-                f"and bodies land on that first, at {unit * ground:.3g} m. Lower its Height, or "
-                "untick Ground, under Scene."
+                f"{obj.name}: the collider {part} below the ground, down to "
+                f"{unit * lowest:.3g} m, and bodies land on the ground at {unit * ground:.3g} "
+                "m first. Lower the Height of the ground, or untick Ground."
             )
 
 
@@ -199,20 +202,20 @@ _MDD = struct.Struct(">ii")
 
 
 def missing_caches(context: bpy.types.Context) -> Iterator[str]:
-    """One for each modifier or constraint that moves nothing for want of its file."""
+    """A message for each modifier or constraint without its file."""
     bodies, colliders = soft_bodies(context), shown_colliders(context)
     for obj in bodies:
         acting = [each for each in driving.drivers(obj) if driving.is_shown(obj, each)]
-        yield from _of_modifiers(obj, acting, len(obj.data.vertices))
+        yield from _modifier_messages(obj, acting, len(obj.data.vertices))
     for obj in colliders:
         acting = [each for each in obj.modifiers if each.show_viewport and not is_own(each)]
-        yield from _of_modifiers(obj, acting, None)
+        yield from _modifier_messages(obj, acting, None)
     carriers = [carrier for obj in (*bodies, *colliders) for carrier in _ancestry(obj)]
     for carrier in dict.fromkeys(carriers):
         for each in carrier.constraints:
             is_on = each.type == "TRANSFORM_CACHE" and each.enabled
             if is_on and (reason := _why_no_sequence(each)):
-                yield f"{carrier.name}: the constraint {each.name} moves nothing, since {reason}"
+                yield (f"{carrier.name}: the constraint {each.name} has no effect, since {reason}")
 
 
 def _ancestry(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
@@ -222,7 +225,7 @@ def _ancestry(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
         obj = obj.parent
 
 
-def _of_modifiers(
+def _modifier_messages(
     obj: bpy.types.Object, modifiers: list[bpy.types.Modifier], points: int | None
 ) -> Iterator[str]:
     """
@@ -236,7 +239,7 @@ def _of_modifiers(
         elif each.type == "MESH_SEQUENCE_CACHE":
             reason = _why_no_sequence(each)
         if reason:
-            yield f"{obj.name}: the modifier {each.name} moves nothing, since {reason}"
+            yield f"{obj.name}: the modifier {each.name} has no effect, since {reason}"
 
 
 def _why_no_points(modifier: bpy.types.Modifier, path: Path, points: int | None) -> str:
@@ -251,18 +254,18 @@ def _why_no_points(modifier: bpy.types.Modifier, path: Path, points: int | None)
         return _not_there(path)
     is_whole = len(head) == layout.size
     if not is_whole or (layout is _PC2 and not head.startswith(_PC2_MARK)):
-        return f"{path} is no {modifier.cache_format} file. Choose another file or format."
-    found = layout.unpack(head)[-1]
-    if points is not None and found != points:
+        return f"{path} is not a {modifier.cache_format} file. Choose another file or format."
+    count = layout.unpack(head)[-1]
+    if points is not None and count != points:
         return (
-            f"{path} has {found} points and the mesh {points} vertices. Choose the file of this "
+            f"{path} has {count} points and the mesh {points} vertices. Choose the file of this "
             "mesh."
         )
     return ""
 
 
 def _why_no_sequence(user: bpy.types.Modifier | bpy.types.Constraint) -> str:
-    """The same of what follows an object in an Alembic or USD file."""
+    """The reason why an Alembic or USD object is missing, and the cure; empty where it is there."""
     cache = user.cache_file
     if cache is None or not cache.filepath:
         return "no file is chosen. Choose one, or remove it."
@@ -281,4 +284,4 @@ def _path(owner: bpy.types.ID, path: str) -> Path:
 
 
 def _not_there(path: Path) -> str:
-    return f"its file {path} is not there. Bring it back, choose another, or remove it."
+    return f"its file {path} is missing. Restore it, choose another file, or remove it."

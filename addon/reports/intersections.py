@@ -65,7 +65,7 @@ def forget() -> None:
 
 
 def latest(scene: bpy.types.Scene) -> Failure | None:
-    """What kept the latest run of a scene from beginning, where something intersects."""
+    """The intersections that stopped the latest run of a scene; None without any."""
     if _latest is None or _latest.scene != scene.session_uid:
         return None
     return _latest
@@ -83,15 +83,15 @@ def select(context: bpy.types.Context, report: IntersectionReport) -> str:
     Raises:
         SuppleError: when none of the objects is there any more.
     """
-    found = [
+    places = [
         (obj, offender.points)
         for offender in report.offenders
         if (obj := context.view_layer.objects.get(offender.name)) is not None
     ]
-    if not found:
-        raise SuppleError("The objects that intersected are not there any more; simulate again.")
+    if not places:
+        raise SuppleError("The intersecting objects were removed. Simulate again.")
     _leave_edit_mode(context)
-    objects = [obj for obj, _ in found]
+    objects = [obj for obj, _ in places]
     for obj in context.view_layer.objects:
         obj.select_set(obj in objects)
     context.view_layer.objects.active = objects[0]
@@ -104,11 +104,14 @@ def select(context: bpy.types.Context, report: IntersectionReport) -> str:
     ):
         context.scene.frame_set(simulated_range(context.scene).start)
         depsgraph = context.evaluated_depsgraph_get()
-        nearest = [_nearest_faces(obj, depsgraph, points / unit) for obj, points in found]
+        nearest = [_nearest_faces(obj, depsgraph, points / unit) for obj, points in places]
     for obj, faces in zip(objects, nearest, strict=True):
         if obj.type == "MESH":
             _select_faces(obj.data, faces)
-    return f"Selected {named(objects, 'objects')} and their faces that intersect; Tab shows these."
+    return (
+        f"Selected {named(objects, 'objects')} and their intersecting faces. Press Tab to "
+        "see the faces."
+    )
 
 
 def push_apart(context: bpy.types.Context, report: IntersectionReport) -> str:
@@ -121,13 +124,13 @@ def push_apart(context: bpy.types.Context, report: IntersectionReport) -> str:
         SuppleError: when an object cannot be moved; none is, then.
     """
     if report.offsets is None:
-        raise SuppleError("No way was found to move these objects apart; move them by hand.")
+        raise SuppleError("These objects could not be moved apart. Move them by hand.")
     unit = metres_per_unit(context.scene)
     moved = []
     for name, offset in report.offsets.items():
         obj = context.view_layer.objects.get(name)
         if obj is None:
-            raise SuppleError(f"{name} is not there any more; simulate again.")
+            raise SuppleError(f"{name} was removed. Simulate again.")
         _check_movable(obj)
         moved.append((obj, obj.matrix_world.translation + Vector(offset) / unit))
     # Parents first: they take their children along.
@@ -135,7 +138,7 @@ def push_apart(context: bpy.types.Context, report: IntersectionReport) -> str:
         _move_to(obj, target)
         context.view_layer.update()
     names = named([obj for obj, _ in moved], "objects")
-    return f"Moved {names} apart, by {report.farthest:.3g} m at most; simulate again."
+    return f"Moved {names} apart by up to {report.farthest:.3g} m. Simulate again."
 
 
 def _leave_edit_mode(context: bpy.types.Context) -> None:
@@ -154,8 +157,8 @@ def _nearest_faces(
     tree = BVHTree.FromPolygons(
         vertices.tolist(), [tuple(polygon.vertices) for polygon in obj.data.polygons]
     )
-    found = (tree.find_nearest(point)[2] for point in points.tolist())
-    return {index for index in found if index is not None}
+    faces = (tree.find_nearest(point)[2] for point in points.tolist())
+    return {index for index in faces if index is not None}
 
 
 def _evaluated_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
@@ -191,13 +194,13 @@ def _select_faces(mesh: bpy.types.Mesh, faces: set[int]) -> None:
 def _check_movable(obj: bpy.types.Object) -> None:
     if may_move(obj):
         raise SuppleError(
-            f"{obj.name} is animated or follows something, which would bring it back; change its "
+            f"{obj.name} is animated or constrained, which would move it back. Change its "
             "animation instead."
         )
     if obj.supple.pin_group or obj.supple.jiggle_group:
-        raise SuppleError(f"{obj.name} is pinned; move it yourself where its pins may go.")
+        raise SuppleError(f"{obj.name} is pinned. Move it and its pins by hand.")
     if obj.mode == "EDIT":
-        raise SuppleError(f"{obj.name} is being edited; go back to Object Mode.")
+        raise SuppleError(f"{obj.name} is being edited. Go back to Object Mode.")
 
 
 def _move_to(obj: bpy.types.Object, target: Vector) -> None:

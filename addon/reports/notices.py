@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong or unexpected about the soft bodies of a scene, and what helps."""
+"""Notices about the soft bodies of a scene, with buttons that help."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MAX_ROUNDING_RATIO = 1e-3
 
 
 def far_away(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:
-    """What Blender rounds of a body's positions, and the cure; empty where nobody could see it.
+    """The message about rounded positions far from the origin; empty where rounding is invisible.
 
     The solver counts in double precision, and frames are kept in the object's own space. Blender
     keeps these, and shows them in the world, in single precision.
@@ -55,13 +55,12 @@ def far_away(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:
     cell = f"{1e3 * unit * size / obj.supple.resolution:.2g} mm"
     cures = []
     if in_world > allowed:
-        cures.append("Move the scene to the origin of the world")
+        cures.append("Move the scene to the world origin")
     if in_object > allowed:
         cures.append("Choose Object > Set Origin > Origin to Geometry")
     return (
-        f"{obj.name} is so far from the origin that Blender rounds its positions to {rounding}, "
-        f"more than a thousandth of its cells of {cell}, in playback and in a bake. "
-        f"{'. '.join(cures)}."
+        f"{obj.name} is so far from the origin that Blender rounds its positions to "
+        f"{rounding}, which can be visible. Its cells measure {cell}. {'. '.join(cures)}."
     )
 
 
@@ -74,15 +73,14 @@ _FRAMES_AFTER = 2
 
 
 def jumping_pins(captured: Capture) -> Iterator[str]:
-    """One for each body whose pins teleport, with the frame and the cure."""
+    """A message for each body whose pins teleport, with the frame and the cure."""
     for name, group in groupby(pin_jumps(captured.scene), lambda jump: jump.body):
         jumps = list(group)
         frame = captured.start_frame + jumps[0].frame
         yield (
-            f"{name}: its pins {_what(jumps[0])} from frame {frame - 1} to {frame}"
-            f"{_more(jumps, captured.start_frame)}. The solver follows all that lies between, so "
-            "that such a frame takes long or is not solved. Spread the motion over more frames, or "
-            f"begin another simulation at frame {frame}."
+            f"{name}: its pins {_what(jumps[0])} from frame {frame - 1} to "
+            f"{frame}{_more(jumps, captured.start_frame)}. Such a frame takes long or fails. "
+            f"Spread the motion over more frames, or begin another simulation at frame {frame}."
         )
 
 
@@ -137,39 +135,38 @@ class Notice:
 
 
 def notices(context: bpy.types.Context) -> list[Notice]:
-    """All there is to report, costing little enough to be drawn."""
+    """All notices of a scene, fast enough for panels."""
     objects = soft_bodies(context)
-    found = [notice for obj in objects for notice in _of_body(context.scene, obj)]
-    found += [Notice(text, is_problem=False) for text in _gravity(context.scene) if objects]
+    listed = [notice for obj in objects for notice in _body_notices(context.scene, obj)]
+    listed += [Notice(text, is_problem=False) for text in _gravity(context.scene) if objects]
     if any(map(find_modifier, objects)) and (what := outdated.changed_of_scene(context.scene)):
-        found.append(
+        listed.append(
             Notice(
-                f"{context.scene.name} was changed since it was simulated: {_list('', what)}; "
-                "simulate again.",
+                f"{context.scene.name} is out of date: {_list('', what)}. Simulate again.",
                 ids.SIMULATE,
                 state=outdated.state_of(context.scene, what),
             )
         )
-    found += [
+    listed += [
         # A linked object cannot be changed.
         Notice(text, ids.MAKE_COLLIDER, name, hint_of=name) if obj.is_editable else Notice(text)
         for name, text in _obstacles(context, is_redraw=True)
         for obj in [context.scene.objects[name]]
     ]
-    found += _of_runs(objects)
+    listed += _run_notices(objects)
     if text := outdated.message(context):
         missing = outdated.FRAMES_MISSING
-        found.append(Notice(text, ids.SIMULATE, is_problem=False, state=missing))
+        listed.append(Notice(text, ids.SIMULATE, is_problem=False, state=missing))
     if packed_frames.staying_bodies([context.scene]):
         note = packed_frames.travel_note([context.scene])
-        found.append(Notice(note, ids.PACK_FRAMES, is_problem=False))
+        listed.append(Notice(note, ids.PACK_FRAMES, is_problem=False))
     if cache_moves.problem:
-        found.append(Notice(cache_moves.problem))
-    return found
+        listed.append(Notice(cache_moves.problem))
+    return listed
 
 
 def before_a_run(context: bpy.types.Context) -> list[str]:
-    """What will work, but not as one may expect."""
+    """Messages about settings that work in unexpected ways."""
     return [
         *_frame_step(context.scene),
         *_time_stretching(context.scene),
@@ -189,7 +186,7 @@ def before_a_run(context: bpy.types.Context) -> list[str]:
     ]
 
 
-def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
+def _body_notices(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
     if reason := linked_reason(obj):
         yield Notice(reason, ids.MAKE_OVERRIDE, obj.name)
         return
@@ -205,8 +202,7 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
         yield Notice(reason, button, name, is_problem=False, hint_of=obj.name)
     if shape_keys.has_idle_keys(obj):
         yield Notice(
-            f"{obj.name} has shape keys that were added after Bake and do nothing beside its "
-            "absolute keys.",
+            f"{obj.name} has shape keys that were added after Bake and have no effect.",
             ids.MAKE_KEYS_WORK,
             obj.name,
         )
@@ -214,17 +210,16 @@ def _of_body(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Notice]:
         yield Notice(reason)
     modifier = find_modifier(obj)
     if modifier is not None:
-        yield from _of_playback(obj, modifier)
+        yield from _playback_notices(obj, modifier)
     elif shape_keys.has_bake(obj) and (names := outdated.changed_settings(obj)):
         yield Notice(
-            f"{obj.name} was changed since it was simulated and baked: its {_list('', names)}; "
-            "its keys stay as they are until you simulate and bake again.",
+            f"The bake of {obj.name} is out of date: {_list('', names)}. Simulate and bake again.",
             ids.SIMULATE,
             is_problem=False,
         )
 
 
-def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterator[Notice]:
+def _playback_notices(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterator[Notice]:
     problem = (
         mesh_cache.why_not_playing(obj)
         or pc2.why_unreadable(absolute(modifier.filepath))
@@ -234,7 +229,7 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
         text = f"{obj.name} does not play its frames: {problem}"
         yield Notice(text, ids.SIMULATE, state=outdated.FRAMES_MISSING)
         return
-    order = list(_of_order(obj))
+    order = list(_order_notices(obj))
     yield from order
     if any(notice.is_problem for notice in order):
         return
@@ -242,21 +237,19 @@ def _of_playback(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> Iterato
         yield Notice(text, is_problem=False)
     if what := outdated.changed(obj):
         yield Notice(
-            f"{obj.name} was changed since it was simulated: its {_list('', what)}; simulate "
-            "again.",
+            f"{obj.name} is out of date: {_list('', what)}. Simulate again.",
             ids.SIMULATE,
             state=outdated.state_of(obj, what),
         )
     last = mesh_cache.last_frame(obj)
     if shape_keys.has_bake(obj) and not shape_keys.is_of(obj, mesh_cache.run_of(obj), last or 0):
         yield Notice(
-            f"{obj.name} plays a simulation that is newer than its bake; bake again, or the keys "
-            "stay those of before.",
+            f"The bake of {obj.name} is older than its simulation. Bake again.",
             ids.BAKE,
         )
 
 
-def _of_runs(objects: list[bpy.types.Object]) -> Iterator[Notice]:
+def _run_notices(objects: list[bpy.types.Object]) -> Iterator[Notice]:
     """Bodies that were not simulated with the others."""
     runs: dict[str, list[str]] = {}
     for obj in objects:
@@ -268,27 +261,30 @@ def _of_runs(objects: list[bpy.types.Object]) -> Iterator[Notice]:
     names = [name for each in rest for name in each]
     plays = "plays" if len(names) == 1 else "play"
     yield Notice(
-        f"{_list('', names)} {plays} another simulation than {with_most[0]}: one was hidden while "
-        "the other was simulated, and they do not meet; simulate again.",
+        f"{_list('', names)} {plays} another simulation than {with_most[0]}, so that they do "
+        "not collide. Simulate again.",
         ids.SIMULATE,
     )
 
 
-def _of_order(obj: bpy.types.Object) -> Iterator[Notice]:
+def _order_notices(obj: bpy.types.Object) -> Iterator[Notice]:
     """Modifiers on the other side of the frames than where they do most."""
-    now, wanted = driving.drivers(obj), driving.leading_drivers(obj)
-    for modifier in now[len(wanted) :]:
+    now, leading = driving.drivers(obj), driving.leading_drivers(obj)
+    for modifier in now[len(leading) :]:
         if modifier.show_viewport:
             yield Notice(
-                f"{obj.name}'s {modifier.name} comes before its simulated frames and is not seen.",
+                (
+                    f"{modifier.name} of {obj.name} comes before the simulated frames and has no "
+                    "effect."
+                ),
                 ids.ORDER_MODIFIERS,
                 obj.name,
             )
             return
-    if names := ", ".join(m.name for m in wanted[len(now) :] if m.show_viewport):
+    if names := ", ".join(m.name for m in leading[len(now) :] if m.show_viewport):
         yield Notice(
-            f"{names} of {obj.name} comes after its simulated frames, so it moves only what is "
-            "seen of them, and neither the solid nor its pins.",
+            f"{names} of {obj.name} comes after the simulated frames, so that it only moves "
+            "the visible mesh, not the body or its pins.",
             ids.ORDER_MODIFIERS,
             obj.name,
             is_problem=False,
@@ -302,16 +298,16 @@ def _obstacles(context: bpy.types.Context, is_redraw: bool = False) -> Iterator[
         pass_through = "passes" if len(bodies) == 1 else "pass"
         yield (
             each.name,
-            f"{named(bodies)} {pass_through} through {each.name}, which is no collider. Press Make "
-            "Collider to land on it.",
+            f"{named(bodies)} {pass_through} through {each.name}, which is not a collider. "
+            "Press Make Collider to land on it.",
         )
 
 
 def _frame_step(scene: bpy.types.Scene) -> Iterator[str]:
     if scene.frame_step > 1:
         yield (
-            f"The Step {scene.frame_step} under Output › Frame Range skips frames where they are "
-            "played and rendered; every frame is simulated. Bake has a Frame Step of its own."
+            f"The Step {scene.frame_step} under Output › Frame Range only affects playback and "
+            "renders. Every frame is simulated. Bake has its own Frame Step."
         )
 
 
@@ -323,22 +319,22 @@ def _time_stretching(scene: bpy.types.Scene) -> Iterator[str]:
     except CaptureError:  # Simulate reports it
         return
     yield (
-        f"Time Stretching plays the frames {simulated[0]} to {simulated[-1]} of the animation as "
-        f"the frames {played[0]} to {played[-1]} of the timeline. They are simulated, and messages "
-        "number them as keyframes are numbered."
+        f"Time Stretching plays the frames {simulated[0]} to {simulated[-1]} of the animation "
+        f"as the frames {played[0]} to {played[-1]} of the timeline. Messages use the frame "
+        "numbers of keyframes."
     )
 
 
 def _gravity(scene: bpy.types.Scene) -> Iterator[str]:
-    """Where Blender's own number stands for metres that the scene counts in other units."""
+    """The message about gravity in a scene with a unit scale."""
     unit, pull = metres_per_unit(scene), math.hypot(*gravity(scene))
     number = round(pull / unit, 2)
     if unit != 1.0 and number == EARTH_M_PER_S2:
         pace = "slow motion" if unit < 1.0 else "a rush"
         yield (
-            f"Gravity is {pull:.3g} m/s², since Blender counts its {number} in units of "
-            f"{unit:.3g} m: bodies fall in {pace}. Type -{number} m/s² under Scene › Gravity for "
-            "that of the Earth."
+            f"Gravity is {pull:.3g} m/s², since Blender reads its {number} in units of "
+            f"{unit:.3g} m: bodies fall in {pace}. Type -{number} m/s² under Scene › Gravity "
+            "for the gravity of the Earth."
         )
 
 
@@ -346,25 +342,22 @@ def _scenes(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[str]:
     others = [other.name for other in obj.users_scene if other != scene]
     if others:
         yield (
-            f"{obj.name} is in {_list('the scene', others)}, too, and plays the same frames there, "
-            "in place of any others. To simulate it apart, choose Object > Relations > Make "
-            "Single User > Object & Data."
+            f"{obj.name} is also in {_list('the scene', others)} and plays the same frames "
+            "there. To simulate it separately, choose Object > Relations > Make Single User > "
+            "Object & Data."
         )
 
 
 def _mesh(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[str]:
-    """Of the first of the scene's bodies that share a mesh."""
+    """The message about a shared mesh, for the first of the scene's bodies that share it."""
     others = own_mesh.sharing_objects(obj)
     shown = (each for each in others if each.name in scene.objects and each.visible_get())
     bodies = list(filter(is_soft_body, shown))
     if not others or any(each.name < obj.name for each in bodies):
         return
-    bakes = "each a mesh" if bodies else "it one"
+    bakes = "each its own mesh" if bodies else "it its own mesh"
     names = sorted(each.name for each in others)
-    yield (
-        f"{obj.name} shares its mesh with {_list('', names)}; Bake gives {bakes} of its own until "
-        "Free."
-    )
+    yield (f"{obj.name} shares its mesh with {_list('', names)}. Bake gives {bakes} until Free.")
 
 
 def _coarseness(obj: bpy.types.Object) -> str:
@@ -372,10 +365,12 @@ def _coarseness(obj: bpy.types.Object) -> str:
         return ""
     if modifiers := subdivisions(obj):
         return (
-            f"{obj.name} has too few vertices to be seen bending. Raise the levels of "
+            f"{obj.name} has too few vertices to bend visibly. Raise the levels of "
             f"{modifiers[0].name}."
         )
-    return f"{obj.name} has too few vertices to be seen bending. Press Subdivide; its shape stays."
+    return (
+        f"{obj.name} has too few vertices to bend visibly. Press Subdivide, which keeps its shape."
+    )
 
 
 def _list(noun: str, names: list[str]) -> str:

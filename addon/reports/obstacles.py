@@ -113,14 +113,14 @@ class _Mesh:
     @cached_property
     def _curves(self) -> list[tuple[Matrix, bpy.types.FCurve]]:
         """The curves that move it, its own and those of its parents, and the axes of each."""
-        found = []
+        curves_with_axes = []
         for obj in (self.obj, *_parents(self.obj)):
             axes = obj.matrix_parent_inverse.to_3x3()
             if obj.parent is not None:
                 axes = obj.parent.matrix_world.to_3x3() @ axes
             curves = (curve for curve in own_curves(obj) if curve.data_path == "location")
-            found += [(axes, curve) for curve in curves]
-        return found
+            curves_with_axes += [(axes, curve) for curve in curves]
+        return curves_with_axes
 
     @cached_property
     def is_moving(self) -> bool:
@@ -129,8 +129,8 @@ class _Mesh:
 
     def key_frames(self, frames: range) -> list[float]:
         """The frames of its keys among those that are simulated."""
-        found = {point.co.x for _, curve in self._curves for point in curve.keyframe_points}
-        return [frame for frame in sorted(found) if frames.start < frame < frames.stop][:_MOST_KEYS]
+        keyed = {point.co.x for _, curve in self._curves for point in curve.keyframe_points}
+        return [frame for frame in sorted(keyed) if frames.start < frame < frames.stop][:_MOST_KEYS]
 
     def displacements(self, frames: Vectors) -> Vectors:
         """(K, 3) from where it is now to where it is at frames."""
@@ -152,7 +152,7 @@ class _Mesh:
         return _samples(_surface(self.obj, self._depsgraph))
 
     def hits(self, rays: _Rays) -> Iterator[_Hit]:
-        """Where rays meet it."""
+        """The points in which rays meet the mesh."""
         matrix = self._evaluated.matrix_world
         if abs(matrix.determinant()) < _FLAT_DETERMINANT or self.face_count == 0:
             return
@@ -183,13 +183,13 @@ def find(context: bpy.types.Context, is_redraw: bool = False) -> list[Obstacle]:
     if not is_redraw:
         return list(_obstacles(context, math.inf))
     uid, now = context.scene.session_uid, time.perf_counter()
-    found, due = _latest.get(uid, ([], 0.0))
+    latest, due = _latest.get(uid, ([], 0.0))
     if now >= due:
-        found = list(_obstacles(context, _MOST_FACES))
+        latest = list(_obstacles(context, _MOST_FACES))
         end = time.perf_counter()
-        _latest[uid] = found, end + max(0.0, end - now - _REDRAW_SECONDS) / _TIME_RATIO
+        _latest[uid] = latest, end + max(0.0, end - now - _REDRAW_SECONDS) / _TIME_RATIO
     objects = context.scene.objects
-    return [each for each in found if _is_passive(objects.get(each.name))]
+    return [each for each in latest if _is_passive(objects.get(each.name))]
 
 
 def _obstacles(context: bpy.types.Context, most_faces: float) -> Iterator[Obstacle]:
@@ -291,7 +291,7 @@ def _in_the_way(
 
 @dataclass(frozen=True)
 class _Course:
-    """Where the surface of a body goes.
+    """The expected course of the surface of a body.
 
     Args:
         surface: of the body.
@@ -352,7 +352,7 @@ class _Course:
 
 
 def _anchors(body: bpy.types.Object) -> list[int]:
-    """Some of the vertices that are pinned, drawn to goals or attached."""
+    """A sample of the vertices that are pinned, attached or have goals."""
     props = body.supple
     names = {props.pin_group, *(row.attach_group for _, row in rows_of(props))}
     held = {group.index for group in body.vertex_groups if group.name in names}
@@ -391,7 +391,7 @@ def _surface(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Surface:
 
 @dataclass(frozen=True)
 class _Flight:
-    """How a body moves until it lands, as a stone would.
+    """The ballistic flight of a body until it lands.
 
     Args:
         start: velocity at first, in Blender units a second.
@@ -444,8 +444,8 @@ class _Flight:
         uniform = np.linspace(self.frames.start, self.frames.stop, _PIECES + 1)
         frames = np.unique([*uniform, *mesh.key_frames(self.frames)])
         times = np.minimum((frames - self.frames.start) * self.frame_time, self.landing)
-        own = np.zeros((len(frames), 3)) if self.is_held else self._displacements(times)
-        relative: Vectors = own - mesh.displacements(frames)
+        displacements = np.zeros((len(frames), 3)) if self.is_held else self._displacements(times)
+        relative: Vectors = displacements - mesh.displacements(frames)
         return relative
 
     def _displacements(self, times: Vectors) -> Vectors:
@@ -514,20 +514,20 @@ class _Rays:
         return _Rays(starts.reshape(-1, 3), lengths.reshape(-1, 3))
 
     def within(self, low: Vectors, high: Vectors) -> _Rays:
-        """Those that reach a box."""
+        """The rays that reach a box."""
         ends = self.starts + self.steps
         beyond = (np.maximum(self.starts, ends) < low) | (np.minimum(self.starts, ends) > high)
         kept = ~beyond.any(axis=1)
         return _Rays(self.starts[kept], self.steps[kept])
 
     def until(self, index: int, share: float) -> _Rays:
-        """One of them, up to a share of its length."""
+        """A single ray, up to a share of its length."""
         return _Rays(self.starts[index][None], share * self.steps[index][None])
 
 
 @dataclass(frozen=True)
 class _Hit:
-    """Where a ray meets a mesh.
+    """The point in which a ray meets a mesh.
 
     Args:
         ray: its number.

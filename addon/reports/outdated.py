@@ -46,8 +46,8 @@ def worst(states: Iterable[str]) -> str:
 
 
 def changed_since(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> list[str]:
-    """What was changed since bodies were simulated, such as ``Cube: Stiffness, mesh``, a text for
-    each body and one for the scene; empty where nothing was."""
+    """Changes since bodies were simulated, such as ``Cube: Stiffness, mesh``, a text for each
+    body and one for the scene."""
     playing = [obj for obj in objects if find_modifier(obj) is not None]
     owners = [(obj.name, changed(obj)) for obj in playing]
     if playing:
@@ -56,14 +56,14 @@ def changed_since(context: bpy.types.Context, objects: Iterable[bpy.types.Object
 
 
 def listed(names: Sequence[str]) -> str:
-    """The first few of some names, and the count of the others."""
+    """Format the first few names and the count of the others."""
     left = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {left} more" if left > 0 else "")
 
 
 def changed(obj: bpy.types.Object) -> list[str]:
-    """What a body does not have as it was when it was simulated: names of settings, ``place``,
-    ``mesh``, ``animation`` and the names of objects that it follows."""
+    """Changes of a body since it was simulated: names of settings, ``place``, ``mesh``,
+    ``animation`` and names of objects that it follows."""
     if not obj.supple.simulated_as or obj.mode != "OBJECT":
         return []
     then, now = _read(obj.supple.simulated_as), fingerprint.body_fingerprint(obj)
@@ -82,7 +82,7 @@ def changed_settings(obj: bpy.types.Object) -> list[str]:
 
 
 def changed_of_scene(scene: bpy.types.Scene) -> list[str]:
-    """What of a scene is not as it was when it was simulated: the names of settings and objects."""
+    """Changes of a scene since it was simulated: names of settings and objects."""
     if not scene.supple.simulated_as:
         return []
     then, now = _read(scene.supple.simulated_as), fingerprint.scene_fingerprint(scene)
@@ -93,7 +93,7 @@ def changed_of_scene(scene: bpy.types.Scene) -> list[str]:
     for kind, objects in fingerprint.acting_objects(scene).items():
         before = then.get(kind, ())
         names += _new(before, now[kind], [obj.name for obj in objects])
-        names += [f"a {kind} less"] if len(before) > len(objects) else []
+        names += [f"{kind} removed"] if len(before) > len(objects) else []
     return list(dict.fromkeys(names))
 
 
@@ -134,16 +134,16 @@ def _read(text: str) -> Parts:
 
 
 def message(context: bpy.types.Context) -> str:
-    """Such as ``Frames 9 to 20 are not simulated yet.``; empty where all are, or none is."""
+    """The message about missing frames, such as ``Frames 9 to 20 are not simulated yet.``"""
     try:
         last = frame_range(context.scene)[-1]
-        found = map(mesh_cache.last_frame, soft_bodies(context))
-        simulated = min((frame for frame in found if frame is not None), default=last)
+        last_frames = map(mesh_cache.last_frame, soft_bodies(context))
+        simulated = min((frame for frame in last_frames if frame is not None), default=last)
     except SuppleError:  # of which others tell
         return ""
     if simulated >= last:
         return ""
-    reached, wanted = played_frame(context.scene, simulated), played_range(context.scene)[-1]
-    if reached + 1 == wanted:
-        return f"Frame {wanted} is not simulated yet."
-    return f"Frames {reached + 1} to {wanted} are not simulated yet."
+    reached, end = played_frame(context.scene, simulated), played_range(context.scene)[-1]
+    if reached + 1 == end:
+        return f"Frame {end} is not simulated yet."
+    return f"Frames {reached + 1} to {end} are not simulated yet."

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is reported of a run: its steps, its tetrahedra and its frames."""
+"""Reports on a run: its steps, its tetrahedra and its frames."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def on_timeline(message: str, start_frame: int) -> str:
     def moved(number: re.Match[str]) -> str:
         return str(start_frame + int(number[0]))
 
-    return _FRAMES.sub(lambda found: re.sub(r"\d+", moved, found[0]), message)
+    return _FRAMES.sub(lambda match: re.sub(r"\d+", moved, match[0]), message)
 
 
 Record = dict[str, Any]
@@ -37,7 +37,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class StepReport:
-    """What panels show of a run.
+    """Texts about a run, for panels.
 
     Args:
         frames: which there are, and what they took, such as ``Frames 1 to 48 took 16 s``.
@@ -85,9 +85,9 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
         return StepReport(warning=lost)
     last = records[-1]
     substeps = last.get("substeps", 1)
-    parts = [last["integrator"], f"{_count(substeps, 'step')} a frame"]
+    parts = [last["integrator"], f"{_count(substeps, 'step')} per frame"]
     if (steps := last.get("steps", 0)) > substeps:
-        parts.append(f"{steps} in the last one")
+        parts.append(f"{steps} in the last frame")
     if last.get("iterations"):
         parts.append(_count(last["iterations"], "iteration"))
     parts += _contacts(last)
@@ -119,7 +119,7 @@ def _frames(records: list[Record], start_frame: int) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Such as ``1.6 s``, ``16 s``, ``4 min 10 s`` or ``2 h 5 min``."""
+    """Format a duration, such as ``1.6 s``, ``16 s``, ``4 min 10 s`` or ``2 h 5 min``."""
     if seconds < 0.1:
         return "less than 0.1 s"
     if seconds < 9.95:
@@ -132,8 +132,8 @@ def _duration(seconds: float) -> str:
 
 
 def _instead(records: list[Record]) -> list[str]:
-    """Of all frames, those that *Automatic* took implicitly, as ``9 of 40 frames implicit because
-    surfaces are close``."""
+    """The frames that *Automatic* took implicitly, as ``9 of 40 frames implicit because surfaces
+    are close``."""
     reasons: dict[str, int] = {}
     for record in records:
         if why := record.get("because"):
@@ -144,17 +144,17 @@ def _instead(records: list[Record]) -> list[str]:
 
 
 def _let_go(records: list[Record], start_frame: int) -> list[str]:
-    """What came off, as ``From frame 12 on the pins of Ball let go``: the frame before is the last
-    that it held."""
+    """Releases, such as ``After frame 11, the pins of Ball let go``: frame 11 is the last that
+    they held."""
     return [
-        f"From frame {start_frame + record['frame'] - 1} on {what} let go"
+        f"After frame {start_frame + record['frame'] - 1}, {what} let go"
         for record in records
         for what in record.get("let_go", ())
     ]
 
 
 def _contacts(last: Record) -> list[str]:
-    """Of the latest frame, as ``120 contacts``, ``closest 0.31 mm``."""
+    """Contacts of the latest frame, as ``120 contacts``, ``closest 0.31 mm``."""
     # Frames of a version that knew no contact do not count any.
     if not (count := last.get("contacts")):
         return []
@@ -169,36 +169,40 @@ def _missed(records: list[Record], folder: Path) -> list[str]:
         return []
     jumped = frames_after_jumps(folder)
     torn = sum(frame in jumped for frame in frames)
-    found = []
+    warnings = []
     if torn:
-        found.append(
-            f"{_count(torn, 'frame')} did not reach the tolerance, since pins teleport: spread "
+        warnings.append(
+            f"{_count(torn, 'frame')} did not reach the tolerance, since pins teleport. Spread "
             "their motion over more frames"
         )
     if torn < len(frames):
         missed = _count(len(frames) - torn, "frame")
-        found.append(f"{missed} did not reach the tolerance: more substeps help")
-    return found
+        warnings.append(f"{missed} did not reach the tolerance. Raise Substeps")
+    return warnings
 
 
 def _blocked(records: list[Record], start_frame: int) -> list[str]:
-    """What did not follow its animation because something is in the way."""
+    """The pins and colliders that something keeps from following their animation."""
     first: dict[str, int] = {}
     for record in records:
         for what in record.get("blocked", ()):
             first.setdefault(what, start_frame + record["frame"])
-    return [f"Held from frame {frame} on: {what}" for what, frame in first.items()]
+    blocked = [(frame, *what.partition(": ")) for what, frame in first.items()]
+    return [
+        f"From frame {frame}, {mover} could not follow the animation: {reason}"
+        for frame, mover, _, reason in blocked
+    ]
 
 
 def _too_fast(records: list[Record], start_frame: int) -> list[str]:
-    """What met faster than a frame can tell."""
+    """Warnings about objects that may have passed through each other."""
     first: dict[str, int] = {}
     for record in records:
         for what in record.get("too_fast", ()):
             first.setdefault(what, start_frame + record["frame"])
     return [
-        f"{what} move against each other too fast from frame {frame} on and may pass each other: "
-        "more substeps help"
+        f"From frame {frame}, {what} move too fast against each other and may pass through. "
+        "Raise Substeps"
         for what, frame in first.items()
     ]
 
@@ -206,8 +210,8 @@ def _too_fast(records: list[Record], start_frame: int) -> list[str]:
 def _caught(last: Record) -> list[str]:
     """Which bodies lie folded over themselves at the end."""
     return [
-        f"{name} is caught in a folded shape that it does not come out of: begin from a shape that "
-        "is less crumpled, or lower Poisson's ratio until it is out"
+        f"{name} is stuck in a folded shape. Start from a shape that is less crumpled, or "
+        "lower Poisson's Ratio until it unfolds"
         for name in last.get("caught", ())
     ]
 
@@ -215,8 +219,8 @@ def _caught(last: Record) -> list[str]:
 def _crossing(last: Record) -> list[str]:
     """Which bodies go through themselves."""
     return [
-        f"{name} crosses itself at the start, and goes through itself: use a finer resolution, the "
-        "tetrahedra as its surface, or a start shape without folds"
+        f"{name} intersects itself at the start and does not collide with itself. Raise "
+        "Resolution, set Surface to Tetrahedra, or start from a shape without folds"
         for name in last.get("crossing", ())
     ]
 
@@ -228,7 +232,7 @@ def _count(number: int, what: str) -> str:
 def keep(job: Job, captured: Capture) -> None:
     """Notes on each object how its filling came out, and what touches, in a line each."""
     objects = {obj.session_uid: obj for obj in bpy.data.objects}
-    for body, report in _of_bodies(job, captured):
+    for body, report in _body_reports(job, captured):
         if (obj := objects.get(body.uid)) is not None:
             count, quality = report["tets"], report["minimum_quality"]
             obj.supple.mesh_report = f"{count} tets, quality {quality:.2f}"
@@ -238,13 +242,13 @@ def keep(job: Job, captured: Capture) -> None:
 
 
 def _touching(verdict: object) -> str:
-    """Such as ``The mesh touches.``; nothing in a job that does not report it."""
+    """The sentence about the surface that collides; empty in a job that does not report it."""
     return f"{verdict[0].upper()}{verdict[1:]}." if isinstance(verdict, str) and verdict else ""
 
 
 def _bending(ratio: object, obj: bpy.types.Object) -> str:
-    """By how much thin parts bend too stiffly, and the resolution that helps; nothing where it is
-    too little to be seen, or in a job that does not report it."""
+    """The message about thin parts that bend too stiffly, with the resolution that helps. Empty
+    where it is invisible, or in a job that does not report it."""
     if not isinstance(ratio, float) or ratio <= MAX_BENDING_RATIO:
         return ""
     finer = math.sqrt((ratio - 1.0) / (MAX_BENDING_RATIO - 1.0))
@@ -256,31 +260,31 @@ def _bending(ratio: object, obj: bpy.types.Object) -> str:
 
 
 def _parts(parts: object, pieces: object, obj: bpy.types.Object) -> str:
-    """How many loose parts a mesh has, and which hold together; nothing where it has one, or in a
-    job that does not report it."""
+    """The message about loose parts of a mesh. Empty for a single part, or in a job that does
+    not report it."""
     if not isinstance(parts, int) or not isinstance(pieces, int) or parts <= 1:
         return ""
     text = f"{obj.name} has {parts} loose parts"
     if pieces == 1:
         return f"{text}. They overlap or lie in each other, and hold together as one piece."
     if pieces < parts:
-        return f"{text}. Those that overlap hold together: it falls into {pieces} pieces."
-    return f"{text}. None of them overlap, so that nothing holds them together."
+        return f"{text}. Overlapping parts hold together, and it falls into {pieces} pieces."
+    return f"{text}. They do not overlap, so that nothing holds them together."
 
 
 def summary(job: Job, captured: Capture) -> str:
-    """All that is known of the tetrahedra of a job."""
-    reports = _of_bodies(job, captured)
+    """The summaries of the tetrahedra of a job."""
+    reports = _body_reports(job, captured)
     return " ".join(f"{body.name}: {report['summary']}." for body, report in reports)
 
 
 def start_warnings(job: Job, captured: Capture) -> list[str]:
-    """What is wrong with the shapes that bodies start in, in a sentence each."""
-    reports = _of_bodies(job, captured)
+    """Warnings about the start shapes of bodies, a sentence each."""
+    reports = _body_reports(job, captured)
     return [f"{body.name}: {report['start']}." for body, report in reports if report.get("start")]
 
 
-def _of_bodies(job: Job, captured: Capture) -> Iterator[tuple[CapturedObject, dict[str, Any]]]:
+def _body_reports(job: Job, captured: Capture) -> Iterator[tuple[CapturedObject, dict[str, Any]]]:
     """In their order: they may have been called otherwise when the job was made."""
     return zip(captured.objects, job.mesh_reports(), strict=False)
 

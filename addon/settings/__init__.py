@@ -170,21 +170,21 @@ def friction(name: str, panel: str, paint: float | None = None) -> Setting:
         name,
         "Friction",
         number(0.5, low=0.0, soft=(None, 2.0), precision=2),
-        "0 is ice, 0.5 wood, 1 rubber. Between two surfaces it is the root of the product of "
-        "theirs, so that of 0.2 and 0.8 it is 0.4",
+        "Friction of the surface: ice 0, wood 0.5, rubber 1. Two surfaces in contact use the "
+        "geometric mean: 0.4 for 0.2 and 0.8",
         panel=panel,
         paint=paint,
     )
 
 
 def kinetic_friction(name: str, panel: str) -> Setting:
-    """The share of the friction that is left once something slides."""
+    """Friction while sliding, as a factor of the friction at rest."""
     return Setting(
         name,
         "Kinetic Friction",
         factor(1.0),
-        "Share of the friction that is left once something slides: a crate is harder to set "
-        "going than to keep going. 1 is all of it",
+        "Friction while sliding, as a factor of the friction at rest. Below 1, a crate is "
+        "harder to set going than to keep going",
         panel=panel,
     )
 
@@ -195,20 +195,20 @@ def restitution(name: str, panel: str, surface: str, shown: Shown | None = None)
         name,
         "Bounce",
         factor(0.0),
-        f"Share of the speed kept when a vertex hits the {surface}",
+        f"Ratio of its speed that a vertex keeps when it hits the {surface}",
         panel=panel,
         shown=shown,
     )
 
 
-def penalty(name: str, panel: str, what: str, shown: Shown | None = None) -> Setting:
-    """The penalty with which explicit steps push back a vertex that did ``what``."""
+def penalty(name: str, panel: str, verb: str, shown: Shown | None = None) -> Setting:
+    """The penalty of explicit steps on vertices that ``verb``, such as ``fell below``."""
     return Setting(
         name,
         "Penalty (1/s)",
         number(0.0, low=0.0, soft=(None, 1000.0), precision=1, step=100),
-        f"How hard a vertex is pushed out that {what}: the faster it moves, the harder, "
-        "like a mat that gives and throws back. 0 only puts it back",
+        f"Strength of the push on vertices that {verb}, in proportion to their speed, like a "
+        "springy mat. 0 only puts them back",
         panel=panel,
         shown=shown,
     )

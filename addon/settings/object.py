@@ -48,27 +48,27 @@ def _break_force(name: str, panel: str, what: str, more: str = "") -> Setting:
         name,
         "Break Force (N)",
         number(0.0, low=0.0, soft=(None, 1e4), precision=2, step=100),
-        f"Pulled harder, {what} let go for good; 0 holds whatever pulls. 10 N carry 1 kg{more}",
+        f"Pull at which {what} let go for good. 0 never lets go. 10 N carry 1 kg{more}",
         panel=panel,
     )
 
 
 def _paint(row: Setting) -> list[Setting]:
-    """What a setting is painted with, and how much of it is left where it is not."""
+    """The rows for the paint of a setting: its source, and the share where it is unpainted."""
     return [
         Setting(
             SOURCE.format(row.name),
             row.label.partition(" (")[0],
             text(),
-            "Vertex group or attribute that scales this setting from place to place: a group, a "
-            "float attribute on points, or a colour attribute by how bright it is. 1 is the whole "
-            "setting, 0 what is left where unpainted",
+            "Vertex group or attribute that scales this setting across the body: a vertex "
+            "group, a Float attribute on points, or the brightness of a color attribute. 1 "
+            "is the full setting, 0 the share Where Unpainted",
         ),
         Setting(
             UNPAINTED.format(row.name),
             "Where Unpainted",
             number(0.1, low=row.paint, soft=(None, 1.0), precision=3, step=1),
-            "Share of the setting that is left where the weight is 0",
+            "Share of the setting where the weight is 0",
         ),
     ]
 
@@ -83,62 +83,61 @@ ATTACHMENT = [
                 (
                     "place",
                     "In Place",
-                    "They keep their place on the object, and do not touch it",
+                    "The vertices keep their place on the object and do not collide with it",
                     0,
                 ),
                 (
                     STITCH,
                     "By Stitches",
-                    "Each is pulled to the nearest vertex of the object by a thread that is "
-                    "tightened, until the two touch",
+                    "A thread pulls each vertex to the nearest vertex of the object until "
+                    "the surfaces touch",
                     1,
                 ),
             ],
             "place",
         ),
-        "How the vertices are held",
+        "How the vertices are attached",
     ),
     Setting(
         "attach_to",
         "Object",
         pointer(bpy.types.Object),
-        "Soft body or collider that some vertices keep their place on. Stitches take soft "
-        "bodies, and this one for a seam of its own",
+        "Soft body or collider that the vertices are attached to. Stitches need a soft body, "
+        "which may be this one to close a seam",
     ),
     Setting(
         "attach_group",
         "Group",
         group(),
-        "Vertex group that is attached: its vertices with a weight above 0.5 keep their place "
-        "on the object",
+        "Vertex group to attach. Vertices with a weight above 0.5 keep their place on the object",
     ),
     Setting(
         "stitch_group",
         "Other Group",
         text(),
-        "Vertex group of the object with the other ends of stitches, by weights above 0.5; "
-        "empty for all of its vertices",
+        "Vertex group of the object with the other ends of the stitches, by weights above "
+        "0.5. Empty uses all its vertices",
     ),
     Setting(
         "closed",
         "Closed",
         factor(1.0),
-        "How far stitches are tightened: at 0 they are as long as the vertices are apart at "
-        "the start, at 1 the surfaces touch. Key it to close them over time",
+        "How far the stitches are tightened. At 0 they keep their length of the start, at 1 "
+        "the surfaces touch. Key it to close a seam over time",
         is_keyed=True,
     ),
     Setting(
         "attached",
         "Attached",
         switch(True),
-        "Keyed off, it lets go at that frame, for good",
+        "Hold the attachment. Keyed off, it lets go at that frame for good",
         is_keyed=True,
     ),
     _break_force(
         "attach_force",
         "attachment",
         "vertices",
-        ". All hold equal parts of it, so that it tears where it is pulled most",
+        ". All vertices share it equally, so that the attachment tears where it is pulled most",
     ),
 ]
 
@@ -151,14 +150,15 @@ MATERIAL = [
             [(name, row.label, row.description) for name, row in MODEL_TABLE.items()],
             "stable_neo_hookean",
         ),
-        "How the material answers to large deformations; all agree for small ones",
+        "Law of elasticity for large deformations. All models agree for small ones",
     ),
     Setting(
         "young",
         "Stiffness (Pa)",
         number(1e5, low=0.0, soft=(1e2, 1e7), precision=0, step=100_000),
-        "Young's modulus in pascal: how hard the material is to stretch. Jelly 5e3, "
-        "flesh 1e4, soft rubber 1e6. A new body gets what lets it sag by a tenth of its height",
+        "Young's modulus: how much the material resists stretching. Jelly 5e3, flesh 1e4, "
+        "soft rubber 1e6. New bodies get the stiffness at which they sag by a tenth of their "
+        "height",
         panel="material top",
         is_keyed=True,
         paint=0.001,
@@ -167,16 +167,16 @@ MATERIAL = [
         "poisson",
         "Poisson's Ratio",
         number(0.45, low=-1.0, high=0.5, soft=(0.0, 0.49), precision=3, step=1),
-        "How much it bulges at the sides when pressed. 0 not at all, like cork; 0.49 nearly "
-        "keeps its volume, like rubber and flesh; it must stay below 0.5",
+        "How much the sides bulge when the body is pressed. 0 does not bulge, like cork. "
+        "0.49 nearly keeps the volume, like rubber and flesh. Must be below 0.5",
         panel="volume and damping",
     ),
     Setting(
         "guard",
         "Compression Resistance",
         number(low=0.0, soft=(None, 10_000.0), precision=0, step=10_000),
-        "How hard the material holds against being crushed flat, in units of its stiffness: "
-        "it else gives way, like a can that is stepped on. 0 for none, 1000 is a start",
+        "How much the material resists being crushed flat, as a multiple of its stiffness. "
+        "Without it the body can collapse like a can. 0 is off, 1000 is a good start",
         panel="volume and damping",
         shown=lambda props: props.model == "st_venant_kirchhoff",
     ),
@@ -184,7 +184,7 @@ MATERIAL = [
         "density",
         "Density (kg/m³)",
         number(1000.0, low=0.0, soft=(10.0, 10_000.0), precision=0, step=1000),
-        "How heavy the stuff is. Water and jelly 1000, foam 50, rubber 1200",
+        "Mass per volume. Water and jelly 1000, foam 50, rubber 1200",
         panel="material",
         captured="density",
         paint=0.001,
@@ -193,9 +193,9 @@ MATERIAL = [
         "damping",
         "Damping (1/s)",
         number(0.5, low=0.0, soft=(None, 10.0), precision=2, step=10),
-        "How fast all motion dies away, in proportion to mass: it slows falling and turning "
-        "too, like moving in syrup. Motion that animated pins or goals give the body is kept. "
-        "At 0.5 motion falls to 60 % in a second",
+        "Damping of all motion, in proportion to mass. It also slows falling and turning, "
+        "like syrup. Motion that comes from animated pins or goals is kept. At 0.5 the speed "
+        "falls to 60 % in a second",
         panel="volume and damping",
         captured="damping",
         paint=0.0,
@@ -204,8 +204,8 @@ MATERIAL = [
         "loss_factor",
         "Loss Factor",
         number(low=0.0, soft=(None, 2.0), precision=3, step=1),
-        "Share of its energy that the material loses as it changes its shape (tan δ of the body's "
-        "slowest vibration). The same at any size and stiffness: jelly 0.1, rubber 0.15, foam 0.5",
+        "Damping of changes of shape (tan δ of the body's slowest vibration). The same value looks "
+        "the same at any size and stiffness: jelly 0.1, rubber 0.15, foam 0.5",
         panel="volume and damping",
         captured="loss_factor",
         paint=0.0,
@@ -214,9 +214,9 @@ MATERIAL = [
         "bounciness",
         "Bounces Back",
         number(100.0, 1.0, 100.0, subtype="PERCENTAGE", precision=0),
-        "How high the body comes back when it is dropped on something hard, as the loss factor "
-        "lets it. Typing a number sets the loss factor. What is very soft for its fall comes back "
-        "less: it wobbles",
+        "Height of the first bounce on a hard floor, in percent of the height of the fall. It "
+        "follows from the loss factor, and changing it changes the loss factor. Very soft bodies "
+        "bounce lower because they wobble",
         panel="volume and damping",
         changes_frames=False,
     ),
@@ -224,9 +224,9 @@ MATERIAL = [
         "stiffness_damping",
         "Stiffness Damping (s)",
         number(low=0.0, soft=(None, 0.1), precision=4, step=0.1),
-        "How much the material resists changing its shape quickly, in proportion to its "
-        "stiffness: calms the wobble, fast wobbles most, and leaves falling and turning "
-        "alone. Loss Factor does the same whatever the size",
+        "Damping of changes of shape, in proportion to stiffness. It calms wobbling, fast "
+        "wobbles most, and does not slow falling or turning. Use Loss Factor for damping that is "
+        "the same at any size",
         panel="volume and damping",
         captured="stiffness_damping",
         paint=0.0,
@@ -235,7 +235,7 @@ MATERIAL = [
         "viscosity",
         "Viscosity (Pa s)",
         number(low=0.0, soft=(None, 1000.0), precision=1, step=100),
-        "Thickness of a liquid that fills the material: resists shearing whatever the "
+        "Viscosity of a liquid inside the material. It resists shearing whatever the "
         "stiffness is. Honey has 10",
         panel="volume and damping",
         captured="viscosity",
@@ -245,14 +245,14 @@ MATERIAL = [
         "use_plasticity",
         "Plasticity",
         switch(),
-        "Gives way for good where it is pressed or pulled too hard, like clay or dough",
+        "Deform for good where the body is pressed or pulled too hard, like clay or dough",
     ),
     Setting(
         "yield_stress",
         "Yield Stress (Pa)",
         number(2000.0, low=0.0, soft=(10.0, 1e6), precision=0, step=10_000),
-        "How hard it can be pressed or pulled and still come back. A body that stands on its "
-        "own needs more than its density times 10 times its height: 1500 for 10 cm of clay",
+        "Stress above which the deformation stays. To stand up, a body needs more than its "
+        "density times 10 times its height: 1500 for 10 cm of clay",
         panel="plasticity",
         paint=0.001,
     ),
@@ -260,24 +260,25 @@ MATERIAL = [
         "creep_time",
         "Creep Time (s)",
         number(low=0.0, soft=(None, 10.0), precision=2, step=10),
-        "How long it takes to give way: held in a shape, what stress is beyond the yield "
-        "stress falls to a third in this time. 0 is at once, seconds are slow dough",
+        "How slowly the material gives way. While the shape is held, the stress above the "
+        "yield stress falls to a third in this time. 0 gives way at once, slow dough takes "
+        "seconds",
         panel="plasticity",
     ),
     Setting(
         "hardening",
         "Hardening (Pa)",
         number(low=0.0, soft=(None, 1e6), precision=0, step=10_000),
-        "By how much the yield stress grows as the body is deformed for good, for each 100 % "
-        "of strain: what is kneaded gets harder. 0 for none",
+        "How much the yield stress grows for each 100 % of lasting strain, so that kneaded "
+        "material gets harder. 0 is off",
         panel="plasticity",
     ),
     Setting(
         "plastic_limit",
         "Limit",
         number(DEFAULT_LIMIT, low=0.0, soft=(0.01, 3.0), precision=2, step=10),
-        "The most that it is deformed for good, as a logarithmic strain: 0.7 is twice as long "
-        "or half as high, 1.5 four and a half times. Beyond it is elastic",
+        "Largest lasting deformation, as a logarithmic strain: 0.7 is twice as long or half "
+        "as high, 1.5 is four and a half times. Beyond it the body is elastic",
         panel="plasticity",
     ),
 ]
@@ -286,9 +287,10 @@ FORCES = [
         "pressure",
         "Pressure (Pa)",
         number(soft=(-1e5, 1e6), precision=0, step=10_000),
-        "Of the gas inside, above that around: inflates, below 0 sucks in. It fills the "
-        "hollows of the mesh, such as the inside of a ball with a Solidify modifier; a mesh "
-        "without any swells as a whole. Air in a tyre 2e5, in a party balloon 2e3",
+        "Pressure of the gas inside, above the pressure around the body. Positive values "
+        "inflate, negative values suck in. The gas fills the hollows of the mesh, such as a "
+        "ball with a Solidify modifier. A mesh without hollows swells as a whole. Car tire "
+        "2e5, party balloon 2e3",
         panel="forces",
         is_keyed=True,
     ),
@@ -296,16 +298,16 @@ FORCES = [
         "use_target_volume",
         "Target Volume",
         switch(),
-        "Lets the inside swell or shrink until it has so much of its volume",
+        "Inflate or deflate the body until its inside has the target volume",
         panel="forces",
     ),
     Setting(
         "target_volume",
         "Target Volume",
         number(1.0, low=0.001, soft=(0.1, 4.0), precision=3, step=5),
-        "What the inside swells or shrinks to, as a part of the volume that it was modelled "
-        "with, as far as its walls give way: 1 keeps it, 2 is twice as much. It fills the "
-        "hollows of the mesh; a mesh without any swells as a whole",
+        "Volume to reach, as a factor of the modelled volume: 1 keeps it, 2 doubles it. "
+        "Stiff walls may not let the body reach it. The hollows of the mesh count, or the "
+        "whole mesh where it has none",
         panel="forces",
         shown=lambda props: props.use_target_volume,
         is_keyed=True,
@@ -314,9 +316,9 @@ FORCES = [
         "volume_stiffness",
         "Volume Stiffness (Pa)",
         number(1e5, low=1e-3, soft=(100.0, 1e7), precision=0, step=100_000),
-        "How firmly the target volume is kept: the pressure inside where all of the modelled "
-        "volume is missing. Well above the stiffness of thin walls, the volume is met; air "
-        "has 1e5",
+        "How firmly the target volume is kept: the pressure inside when all of the modelled "
+        "volume is missing. Set it well above the stiffness of thin walls to reach the "
+        "volume. Air has 1e5",
         panel="forces",
         shown=lambda props: props.use_target_volume,
         captured="volume_stiffness",
@@ -325,8 +327,8 @@ FORCES = [
         "drag",
         "Drag (1/s)",
         number(low=0.0, soft=(None, 20.0), precision=2, step=10),
-        "Holds it back as still air does: motion falls to a third in one second at 1. Unlike "
-        "Damping it can be keyed, and painted where it acts, such as on a cape that is let go",
+        "Resistance of still air. At 1, the speed falls to a third in a second. Unlike "
+        "Damping it can be keyed, and painted where it acts, such as on a cape",
         panel="forces",
         is_keyed=True,
         paint=0.0,
@@ -335,7 +337,7 @@ FORCES = [
         "field_weight",
         "Force Fields",
         number(1.0, low=0.0, soft=(None, 1.0), subtype="FACTOR"),
-        "How much of the scene's force fields acts on this body",
+        "Effect of the scene's force fields on this body",
         panel="forces",
     ),
 ]
@@ -344,80 +346,76 @@ PINS = [
         "pin_group",
         "Pin Group",
         group(),
-        "Vertex group that is held in place, or moves with the object, its shape keys and the "
-        "modifiers before the simulated frames. A weight of 1 pins a vertex; a lower one draws "
-        "it to that place as a spring does, the softer the lower it is",
+        "Vertex group to pin. Pinned vertices stay in place, or follow the object, its shape "
+        "keys and the modifiers before the simulated frames. A spring pulls vertices with a "
+        "weight below 1, and is softer for lower weights",
     ),
     Setting(
         "goal_frequency",
         "Goal Frequency (Hz)",
         number(4.0, low=0.01, soft=(None, 20.0)),
-        "How stiffly vertices with a weight between 0 and 1 are drawn to their places: were "
-        "all of the weight 1, the body would swing about them so often in a second. At 1 Hz "
-        "gravity pulls it 25 cm below them, at 5 Hz 1 cm. A fourth of the weight has half the "
-        "frequency",
+        "Stiffness of the springs on vertices with a weight between 0 and 1: how often a "
+        "body of weight 1 would swing in a second. At 1 Hz gravity pulls it 25 cm down, at 5 "
+        "Hz 1 cm. A quarter of the weight has half the frequency",
         panel="goals",
     ),
     Setting(
         "goal_damping",
         "Goal Damping Ratio",
         number(0.2, low=0.0, soft=(None, 1.0)),
-        "How soon that swinging dies away: 0 goes on, 0.2 is a wobble of a few swings, 1 comes "
-        "to rest without one. What moves with its places is not slowed",
+        "How quickly this swinging stops. 0 never stops, 0.2 wobbles a few times, 1 stops "
+        "without a swing. It does not slow vertices that move with their places",
         panel="goals",
     ),
     Setting(
         "pinned",
         "Pinned",
         switch(True),
-        "Pins and goals hold. Keyed off, they let go at that frame, for good: the body flies "
-        "on as fast as it was carried",
+        "Hold pins and goals. Keyed off, they let go at that frame for good, and the body "
+        "flies on at its speed",
         panel="pins",
         is_keyed=True,
     ),
-    _break_force("pin_force", "pins", "pins and goals", " at rest. It is the pull at all of them"),
-    Setting("attachments", "Attachments", rows(), "More objects that it is attached to"),
+    _break_force("pin_force", "pins", "pins and goals", " at rest. All pins and goals share it"),
+    Setting("attachments", "Attachments", rows(), "Further objects that the body is attached to"),
 ]
 JIGGLE = [
     Setting(
         "jiggle_group",
         "Jiggle Group",
         group(),
-        "Vertex group of what wobbles on top of the animation: a weight of 1 goes as far as it "
-        "can, half of it half as far, and what has none follows the animation exactly. Nothing "
-        "sags: where the animation rests, the body comes to rest in its pose",
+        "Vertex group that jiggles on top of the animation. A weight of 1 jiggles most, 0.5 "
+        "half as far, and 0 follows the animation exactly. Nothing sags: when the animation "
+        "rests, the body rests in its pose",
     ),
     Setting(
         "jiggle_speed",
         "Speed (Hz)",
         number(3.0, low=0.05, soft=(None, 15.0)),
-        "How often in a second parts wobble whose weight is 1. Slower ones swing wider: half "
-        "as fast is four times as far. What wobbles half as far by its weight is 1.4 times as "
-        "fast",
+        "Wobbles per second where the weight is 1. Half the speed swings four times as far. "
+        "Where the weight is 0.5, the wobble is 1.4 times as fast",
         panel="jiggle",
     ),
     Setting(
         "jiggle_duration",
         "Lasts (s)",
         number(1.0, low=0.01, soft=(None, 5.0)),
-        "After so many seconds a wobble of a part whose weight is 1 has died away to a twentieth",
+        "Time in which a wobble dies away to a twentieth, where the weight is 1",
         panel="jiggle",
     ),
     Setting(
         "jiggle_amount",
         "Amount",
         factor(1.0),
-        "How far parts are let off the animation, as a factor on all weights. 0 lets nothing "
-        "wobble",
+        "Factor on all weights. 0 follows the animation exactly",
         panel="jiggle",
     ),
     Setting(
         "jiggle_depth",
-        "Held From Depth",
+        "Rigid Core",
         factor(0.0),
-        "From this depth below the surface on, in parts of the greatest in the body, the "
-        "inside follows the animation exactly; up to there it wobbles less and less. What is "
-        "thin wobbles as a whole. 0 holds no core",
+        "Depth below the surface from which the inside follows the animation exactly, as a "
+        "part of the greatest depth. Thin parts jiggle as a whole. 0 is no core",
         panel="jiggle",
     ),
 ]
@@ -432,16 +430,26 @@ CONTACT = [
                 (
                     "automatic",
                     "Automatic",
-                    "The mesh that is seen, or a simpler copy where that is dense. What of it "
-                    "crosses itself goes through itself, but not through others",
+                    "Collides as the visible mesh, or as a simpler copy of a dense one. "
+                    "Parts that intersect each other don't self-collide",
                     2,
                 ),
-                ("mesh", "Mesh", "The surface that is seen; it must not cross itself", 1),
-                ("tetrahedra", "Tetrahedra", "Their boundary: robust whatever the mesh is like", 0),
+                (
+                    "mesh",
+                    "Mesh",
+                    "Collides as the visible mesh, which must not intersect itself",
+                    1,
+                ),
+                (
+                    "tetrahedra",
+                    "Tetrahedra",
+                    "Collides as the boundary of the tetrahedra. Works with any mesh",
+                    0,
+                ),
             ],
             "automatic",
         ),
-        "What of the body touches others, colliders and the ground",
+        "Surface of the body that collides",
         panel="surface",
         captured="touching",
     ),
@@ -449,17 +457,17 @@ CONTACT = [
         "contact_detail",
         "Decimate Ratio",
         factor(1.0, 0.01),
-        "Share of the faces that are kept in a simpler copy of the mesh, which touches in its "
-        "place: quicker, and coarser where things lie on each other. Your mesh stays as it is",
+        "Ratio of faces that a simpler copy of the mesh keeps for collisions. Lower is "
+        "faster and less exact. Your mesh does not change",
     ),
-    Setting("collider", "Collider", switch(), "Soft bodies land on this object"),
+    Setting("collider", "Collider", switch(), "Soft bodies collide with this object"),
     friction("collider_friction", "collider"),
     kinetic_friction("collider_sliding_friction", "collider"),
     Setting(
         "collider_thickness",
         "Thickness",
         length(low=0.0, soft=(None, 0.1), precision=4, step=0.1),
-        "Of a skin around the mesh, to either side: soft bodies stay outside of it",
+        "Thickness of a skin on both sides of the mesh. Soft bodies stay outside of it",
         panel="mesh collider",
     ),
     restitution("collider_restitution", "sphere collider", "collider"),
@@ -474,26 +482,30 @@ START = [
                 (
                     "rest",
                     "At Rest",
-                    "As it is at the start frame, bent by its shape keys and the modifiers before "
-                    "the frames; that is the shape it comes back to",
+                    "The body starts as its shape keys and the modifiers before the frames "
+                    "shape it at the start frame. It returns to this shape",
                 ),
                 (
                     POSE,
                     "Pose",
-                    "As it is bent at the start frame, and it comes back to what was modelled, "
-                    "without its shape keys and the modifiers before the frames",
+                    "The body starts as it is deformed at the start frame. It returns to the "
+                    "modelled shape, without shape keys and modifiers",
                 ),
-                (RUN, "Another Run", "As simulated frames left it, and as fast"),
+                (
+                    RUN,
+                    "Another Run",
+                    "The body starts with the shape and velocity of a simulated frame",
+                ),
             ],
             "rest",
         ),
-        "The shape that the body starts in",
+        "Shape of the body at the first frame",
     ),
     Setting(
         "start_run",
         "Run",
         text(subtype="FILE_PATH"),
-        "Simulated frames of the same mesh, which are kept for it",
+        "Simulated frames of the same mesh. They are kept for this body",
         panel="start",
         shown=lambda props: props.start_shape == RUN,
     ),
@@ -501,7 +513,7 @@ START = [
         "start_run_frame",
         "Frame",
         number(0, low=0),
-        "Which frame of that run, counted from its start; 0 is its last",
+        "Frame of that run, counted from its start. 0 is the last frame",
         panel="start",
         shown=lambda props: props.start_shape == RUN,
     ),
@@ -509,8 +521,8 @@ START = [
         "start_settled",
         "Start Settled",
         switch(True),
-        "Where the body begins at rest on something, start with the shape that its weight "
-        "gives it, instead of sinking in the first frames",
+        "If the body rests on something, start with the shape that its weight gives it, so "
+        "that it does not sink in the first frames",
         panel="start",
         shown=lambda props: props.start_shape == "rest",
     ),
@@ -518,7 +530,7 @@ START = [
         "start_from_animation",
         "From Animation",
         switch(),
-        "Start as fast as the object's animation moves and turns it up to the start frame",
+        "Start with the velocity and spin of the object's animation at the start frame",
         panel="start",
         shown=lambda props: props.start_shape != RUN,
     ),
@@ -526,7 +538,7 @@ START = [
         "start_velocity",
         "Velocity",
         vector(subtype="VELOCITY", unit="VELOCITY"),
-        "How fast the body moves as it starts, along the axes of the world, a second",
+        "Velocity at the start frame, along world axes",
         panel="start",
         shown=_is_thrown,
     ),
@@ -534,8 +546,7 @@ START = [
         "start_spin",
         "Spin",
         vector(subtype="EULER", unit="ROTATION"),
-        "How far the body turns in a second as it starts, about axes of the world through "
-        "its centre of mass",
+        "Rotation per second at the start frame, around world axes through the center of mass",
         panel="start",
         shown=_is_thrown,
     ),
@@ -545,43 +556,50 @@ FIT = [
         "fit_target",
         "Target",
         pointer(bpy.types.Object),
-        "Object, such as an empty, at whose place the body is to be",
+        "Object that the body should hit, such as an empty",
         changes_frames=False,
     ),
-    Setting("fit_frame", "At Frame", number(24), "When it is to be there", changes_frames=False),
+    Setting(
+        "fit_frame",
+        "At Frame",
+        number(24),
+        "Frame at which the body should hit the target",
+        changes_frames=False,
+    ),
     Setting(
         "fit_group",
-        "With Group",
+        "Use Group",
         group(),
-        "Vertex group whose mean is to be there, by its weights; empty for the centre of mass",
+        "Vertex group whose weighted center should hit the target. Empty uses the center of mass",
         changes_frames=False,
     ),
     Setting(
         "fit_spin",
-        "Spin Too",
+        "Also Solve Spin",
         switch(),
-        "The spin at the start may change, too, and not only the velocity",
+        "Solve for the spin at the start too, not only for the velocity",
         changes_frames=False,
     ),
     Setting(
         "fit_shape",
         "Shape",
         pointer(bpy.types.Object),
-        "Mesh with the same vertices, as bent, animated or simulated as wanted",
+        "Mesh with the same vertices in the shape to match. It may be deformed, animated or "
+        "simulated",
         changes_frames=False,
     ),
     Setting(
         "fit_first",
         "From Frame",
         number(24),
-        "First frame at which the body is to have that shape",
+        "First frame at which the body should have this shape",
         changes_frames=False,
     ),
     Setting(
         "fit_last",
         "To Frame",
         number(24),
-        "Last frame at which the body is to have that shape",
+        "Last frame at which the body should have this shape",
         changes_frames=False,
     ),
     Setting(
@@ -589,22 +607,27 @@ FIT = [
         "By",
         menu(
             [
-                ("forces", "Forces", "The smallest forces on all of it. Pins go as they are keyed"),
+                (
+                    "forces",
+                    "Forces",
+                    "The smallest forces on the whole body. Pins follow their keys",
+                ),
                 (
                     "pins",
                     "Pin Motion",
-                    "Pins leave their own motion by as little as can be, and swing the rest there",
+                    "The smallest change to the motion of the pins that swings the rest of "
+                    "the body to its keys",
                 ),
             ]
         ),
-        "What brings the body to its keys",
+        "How the body is brought to its keys",
         changes_frames=False,
     ),
     Setting(
         "fit_keyed_group",
-        "Only Group",
+        "Limit to Group",
         group(),
-        "Vertex group that is to be where the keys have it; empty for all of the body",
+        "Vertex group that should follow the keys. Empty uses the whole body",
         changes_frames=False,
     ),
 ]
@@ -614,57 +637,60 @@ BODY = [
         "resolution",
         "Resolution",
         number(13, low=1, soft=(4, 64)),
-        "Cells along the longest side of the object. Twice as many bend more finely, and take "
-        "about ten times as long",
+        "Number of cells along the longest side of the object. Twice as many bend more "
+        "finely and take about ten times as long",
     ),
     Setting(
         "mesh_method",
         "Method",
         menu(
             [
-                ("lattice", "Lattice", "Fast, takes any mesh: open, self-intersecting, in pieces"),
-                ("ftetwild", "fTetWild", "Follows the surface closely, slower; needs pytetwild"),
+                (
+                    "lattice",
+                    "Lattice",
+                    "Fast, and works with any mesh: open, self-intersecting or in pieces",
+                ),
+                ("ftetwild", "fTetWild", "Follows the surface closely. Slower, needs pytetwild"),
                 (
                     "tetgen",
                     "TetGen",
-                    "Keeps the surface exactly; closed clean meshes; needs tetgen",
+                    "Keeps the surface exactly. Needs a closed, clean mesh and tetgen",
                 ),
             ],
             "lattice",
         ),
-        "How the inside is filled with tetrahedra",
+        "Method that fills the body with tetrahedra",
     ),
     Setting(
         "rest_shape",
         "Rest Shape",
         menu(
             [
-                (MODELLED, "Modelled", "The mesh as it is at the start, for the whole simulation"),
+                (MODELLED, "Modelled", "The mesh at the first frame, for the whole simulation"),
                 (
                     SHAPE_KEYS,
                     "Shape Keys",
-                    "The mesh with its shape keys, of the values they have at each frame: it "
-                    "grows, shrinks or flexes towards them as a muscle does, and they no longer "
-                    "move its pins",
+                    "The mesh with its shape keys at each frame. The body grows, shrinks or "
+                    "flexes towards it like a muscle. Shape keys no longer move pins",
                 ),
                 (
                     KEPT,
                     "Kept",
-                    "What Keep This Shape has found: with it the mesh is as modelled where it is "
-                    "at rest, and does not sag",
+                    "The shape that Keep This Shape has found. At rest the body then looks "
+                    "as modelled and does not sag",
                 ),
             ],
             MODELLED,
         ),
-        "The shape that the body has where nothing presses or pulls it",
+        "Shape of the body when nothing presses or pulls it",
         panel="material",
     ),
     Setting(
         "smooth",
         "Smooth",
         number(0, low=0, soft=(None, 20)),
-        "Evens out dents and ripples of the simulated frames, however they are shown: played, "
-        "baked or rendered. Details and volume stay. 0 for none; 5 is a start",
+        "Smoothing steps for the simulated frames in playback, bakes and renders. They "
+        "remove dents and ripples, and keep details and volume. 0 is off, 5 is a good start",
         panel="result",
         changes_frames=False,
     ),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of a scene, which all soft bodies share."""
+"""The settings of a scene, shared by all soft bodies."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .object import PAINTED
 
 _RESULT_ITEMS = [(name, row.label, row.description) for name, row in RESULTS.items()]
 _OVERLAYS = [
-    (row.name, label, f"Where {label} is painted on soft bodies: blue is none, red all of it")
+    (row.name, label, f"Paint of {label} on soft bodies, from blue for 0 to red for 1")
     for row in PAINTED
     for label in [row.label.partition(" (")[0]]
 ]
@@ -42,28 +42,28 @@ CONTACT = [
             [
                 (
                     "automatic",
-                    "Where Things Meet",
-                    "Soft bodies touch each other, themselves and colliders; where nothing comes "
-                    "close that costs next to nothing. A body alone that cannot touch itself does "
-                    "without",
+                    "Automatic",
+                    "Soft bodies collide with each other, themselves and colliders. Bodies "
+                    "far from everything cost almost no time. A single body that cannot "
+                    "collide with itself is simulated without contact",
                 ),
-                ("always", "Always", "The same, but what cannot touch is refused"),
+                ("always", "Always", "As Automatic, but refuses bodies that cannot collide"),
                 (
                     "never",
                     "Never",
-                    "Soft bodies pass through each other, and colliders have to be spheres",
+                    "Soft bodies pass through each other. Colliders must be spheres",
                 ),
             ],
             "automatic",
         ),
-        "Whether soft bodies touch each other, themselves and colliders",
+        "Collisions of soft bodies with each other, themselves and colliders",
     ),
     Setting(
         "contact_distance",
         "Distance",
         length(low=0.0, soft=(None, 0.1), precision=5, step=0.01),
-        "At which surfaces begin to push each other away; 0 chooses for each body by its size. "
-        "Smaller is closer, and slower",
+        "Distance at which surfaces begin to push each other away. 0 chooses it by the size "
+        "of each body. Smaller distances leave smaller gaps and are slower",
         panel="contact",
     ),
     Setting(
@@ -71,33 +71,41 @@ CONTACT = [
         "Method",
         menu(
             [
-                ("convergent", "Convergent", "Weighs by area: forces do not depend on the mesh"),
+                (
+                    "convergent",
+                    "Convergent",
+                    "Weighs contacts by area, so that forces do not depend on the mesh",
+                ),
                 (
                     "original",
                     "Original",
-                    "Adds up pairs, and adapts its stiffness as the scene goes",
+                    "Adds up contacts, and adapts its stiffness during the simulation",
                 ),
             ],
             "convergent",
         ),
-        "How the push of a contact is worked out",
+        "Formula of the contact forces",
         panel="contact",
     ),
     Setting(
-        "self_contact", "Self Contact", switch(True), "A soft body touches itself", panel="contact"
+        "self_contact",
+        "Self Contact",
+        switch(True),
+        "Soft bodies collide with themselves",
+        panel="contact",
     ),
     Setting(
         "friction_updates",
         "Friction Passes",
         number(0, low=0, soft=(None, 10)),
-        "How often a step works out anew how hard things are pressed together, which friction "
-        "depends on; 0 until that does not change any more",
+        "Updates of the contact forces that friction depends on, per step. 0 repeats until "
+        "they stop changing",
         panel="contact",
     ),
 ]
 SCENE = [
     *CONTACT,
-    Setting("use_ground", "Ground", switch(True), "Soft bodies land on a level ground"),
+    Setting("use_ground", "Ground", switch(True), "Soft bodies collide with a level ground"),
     Setting("ground_height", "Height", length(), "Height of the ground", panel="ground"),
     friction("ground_friction", "ground"),
     kinetic_friction("ground_sliding_friction", "ground"),
@@ -109,13 +117,13 @@ SCENE = [
                 (
                     "barrier",
                     "Smooth",
-                    "Pushes harder the closer a body comes, which never touches it",
+                    "Pushes harder the closer a body comes. Bodies never reach it",
                 ),
-                ("projection", "Bouncy", "Puts back what falls below, with a bounce of its own"),
+                ("projection", "Bouncy", "Puts vertices below it back, with an adjustable bounce"),
             ],
             "barrier",
         ),
-        "How the ground holds soft bodies up",
+        "How the ground supports soft bodies",
         panel="ground",
     ),
     restitution("ground_restitution", "ground", "ground", _is_bouncy),
@@ -124,7 +132,7 @@ SCENE = [
         "effector_collection",
         "Collection",
         pointer(bpy.types.Collection),
-        "Force fields of this collection alone act on soft bodies; where none is chosen, all do",
+        "Collection whose force fields act on soft bodies. Empty uses all force fields",
         changes_frames=False,
     ),
     Setting("use_fluid", "Fluid", switch(), "Soft bodies float or sink in a fluid at rest"),
@@ -132,43 +140,44 @@ SCENE = [
         "fluid_level",
         "Level",
         length(),
-        "Height of the surface of the fluid, which is everywhere below",
+        "Height of the fluid's surface. The fluid fills all space below",
         panel="fluid",
     ),
     Setting(
         "fluid_density",
         "Density (kg/m³)",
         number(1000.0, low=0.0, soft=(1.0, 10_000.0), precision=0, step=1000),
-        "How heavy the fluid is: what is lighter floats. Water 1000, sea 1025, oil 900, honey 1400",
+        "Mass per volume of the fluid. Lighter bodies float. Water 1000, sea water 1025, oil "
+        "900, honey 1400",
         panel="fluid",
     ),
     Setting(
         "fluid_drag",
         "Drag",
         number(1.0, low=0.0, soft=(None, 5.0), precision=2),
-        "How hard it is to move through the fluid fast: the drag coefficient, by the square "
-        "of the speed. Ball 0.5, cube 1, plate 1.2",
+        "Drag coefficient, which resists fast motion by the square of the speed. Ball 0.5, "
+        "cube 1, plate 1.2",
         panel="fluid",
     ),
     Setting(
         "fluid_damping",
         "Damping (1/s)",
         number(0.5, low=0.0, soft=(None, 10.0), precision=2, step=10),
-        "How fast slow motion in the fluid dies away, beside that of the material",
+        "Damping of slow motion in the fluid, in addition to the damping of the material",
         panel="fluid",
     ),
     Setting(
         "use_scene_range",
         "Scene Frame Range",
         switch(True),
-        "Simulate from the scene's first frame to its last",
+        "Simulate the frame range of the scene",
         changes_frames=False,
     ),
     Setting(
         "frame_start",
         "Start",
         number(1),
-        "Frame that shows the bodies before they move",
+        "First frame, which shows the bodies before they move",
         changes_frames=False,
     ),
     Setting("frame_end", "End", number(100), "Last frame to simulate", changes_frames=False),
@@ -176,56 +185,55 @@ SCENE = [
         "pre_roll",
         "Pre-Roll",
         number(0, low=0, soft=(None, 250)),
-        "So many frames are simulated before the first and not shown, so that bodies have "
-        "settled there. Animation is read from those frames, too: what it has no keys before "
-        "stands still",
+        "Frames to simulate before the first one without showing them, so that bodies can "
+        "settle. Animation is read from those frames too, and stands still before its first "
+        "key",
     ),
     Setting(
         "time_scale",
         "Time Scale",
         number(1.0, low=0.0, soft=(0.05, 4.0), precision=3),
-        "How fast time passes for soft bodies: 0.5 is slow motion, half as fast. Animated "
-        "objects stay where their keys have them",
+        "Speed of time for soft bodies. 0.5 is slow motion at half speed. Animated objects "
+        "keep their timing",
         is_keyed=True,
     ),
     Setting(
         "integrator",
         "Integrator",
         menu([(n, row.label, row.description) for n, row in INTEGRATORS.items()], "automatic"),
-        "How the solver goes from one frame to the next",
+        "Method of time integration, from one frame to the next",
     ),
     Setting(
         "step_tolerance",
         "Tolerance",
         length(1e-4, low=0.0, soft=(1e-7, 1e-2), precision=6, step=0.01),
-        "How far a vertex may be off after a step, for adaptive integrators",
+        "Largest error of a vertex's position after a step, for adaptive integrators",
     ),
     Setting(
         "substeps",
         "Substeps",
         number(0, low=0, soft=(None, 1000)),
-        "Time steps in a frame; 0 chooses. More are slower, and more exact",
+        "Time steps per frame. 0 chooses the number. More steps are slower and more exact",
     ),
     Setting(
         "motion_samples",
         "Motion Samples",
         number(2, low=1, high=64, soft=(None, 8)),
-        "How often in a frame the places of pins and goals are read from the animation; in "
-        "between they go straight on. More follow quick turns, and each takes Blender as long "
-        "as a frame",
+        "Samples per frame of the animation of pins and goals, with straight lines between "
+        "them. More follow quick turns better, and each takes Blender as long as a frame",
     ),
     Setting(
         "device",
         "Device",
         menu(
             [
-                ("auto", "Automatic", "The graphics card where it helps and there is one"),
+                ("auto", "Automatic", "The graphics card, if there is one and it is faster"),
                 ("cpu", "CPU", "The processor"),
                 ("cuda", "GPU (CUDA)", "An NVIDIA graphics card"),
             ],
             "auto",
         ),
-        "What computes: the processor or the graphics card",
+        "Device that computes the simulation",
     ),
     Setting(
         "precision",
@@ -233,43 +241,47 @@ SCENE = [
         menu(
             [
                 ("float64", "Double", "15 digits"),
-                ("float32", "Single", "7 digits; faster, most of all on graphics cards"),
+                ("float32", "Single", "7 digits. Faster, especially on graphics cards"),
             ],
             "float64",
         ),
-        "Of the numbers that the solver computes with",
+        "Precision of the solver's numbers",
     ),
     Setting(
         "results",
         "Record",
         menu(_RESULT_ITEMS),
-        "What to keep of each frame beside its shape, for Show Field",
+        "Values to record at each frame for Show Field",
         more={"options": {"ENUM_FLAG"}},
     ),
     Setting(
-        "field", "Field", menu(_RESULT_ITEMS), "What of it Show Field shows", changes_frames=False
+        "field",
+        "Field",
+        menu(_RESULT_ITEMS),
+        "Recorded values that Show Field shows",
+        changes_frames=False,
     ),
     Setting(
         "paint_overlay",
         "Overlay",
-        menu([("none", "Off", "Nothing is drawn"), *_OVERLAYS], "none"),
-        "What is painted, drawn over all soft bodies in viewports that show overlays",
+        menu([("none", "Off", "Draw nothing"), *_OVERLAYS], "none"),
+        "Painted setting to draw over all soft bodies, in viewports that show overlays",
         changes_frames=False,
     ),
     Setting(
         "cache_folder",
         "Cache",
         text(subtype="DIR_PATH"),
-        "Folder for simulated frames. Empty: supple_cache beside the .blend file, or, while "
-        "that is not saved, your cache folder",
+        "Folder for simulated frames. Empty uses supple_cache beside the .blend file, or "
+        "your cache folder while the file is not saved",
         changes_frames=False,
     ),
     Setting(
         "stop_renders",
         "Stop Renders",
         switch(True),
-        "Stop a render at the first frame for which the simulated frames of a body are gone. "
-        "Off: it is rendered at rest, and the log says so",
+        "Stop a render at the first frame for which a body's simulated frames are missing. "
+        "Off renders the body at rest and says so in the log",
         changes_frames=False,
     ),
     Setting("unsaved_name", "", text()),

@@ -20,7 +20,7 @@ from ...core.job.files import remove, why_not_written
 from . import solver_environment, warm_worker
 
 #: What a worker is at that compiles its loops.
-PREPARING = "Preparing the solver for first use …"
+PREPARING = "Preparing the solver for its first use …"
 # How long a worker may take to end before it is killed. Its files are whole at any moment.
 TERMINATION_SECONDS = 0.5
 # The signal by which systems end what takes too much memory.
@@ -61,7 +61,7 @@ class Session:
         self._process = self._start(mesh_only)
 
     def preparing(self) -> float | None:
-        """How far the worker is with compiling its loops, 0 … 1; None when it compiles none."""
+        """The worker's progress with compiling, 0 … 1; None when it compiles nothing."""
         return warm_up.progress(self._output) if self.state.runs else None
 
     def is_settling(self) -> bool:
@@ -149,7 +149,7 @@ def start(job: Job, reached: int = -1, mesh_only: bool = False) -> Session:
     """
     global _latest
     if is_running():
-        raise SuppleError("A simulation is running already; cancel it with Esc first.")
+        raise SuppleError("A simulation is running already. Cancel it with Esc first.")
     _latest = Session(job, reached, mesh_only)
     return _latest
 

@@ -41,8 +41,8 @@ class Environment:
 
 
 def find() -> Environment | None:
-    """The first of: the Python named in the preferences, Blender's with the packages installed
-    for Supple, Blender's as it is; None when no torch was found."""
+    """Find a Python with torch: the one set in the preferences, Blender's with the packages
+    installed for Supple, or Blender's alone. None without torch."""
     named = named_python()
     if named is not None:
         return Environment(named, None, "named in the preferences") if named.is_file() else None
@@ -99,8 +99,8 @@ def why_not_found() -> str:
     named = named_python()
     if named is not None:
         return (
-            f"The Python named in Supple's preferences, {named}, does not exist. Correct the "
-            "path, or empty it to use Blender's own."
+            f"The Python set in Supple's preferences, {named}, does not exist. Correct the "
+            "path, or clear it to use Blender's Python."
         )
     if solver_folder() is None:
         return (
@@ -108,8 +108,8 @@ def why_not_found() -> str:
             f"Install {REQUIREMENTS} there with pip."
         )
     return (
-        "The solver needs PyTorch, which is not installed yet. Choose Install Solver in Supple's "
-        "preferences, or name a Python there that has it."
+        "Supple needs a one-time download of its solver, which uses PyTorch. Press Install "
+        "Solver, here or in Supple's preferences."
     )
 
 
@@ -124,7 +124,8 @@ def check_complete() -> None:
 
 
 def why_incomplete() -> str:
-    """What the solver lacks without which it cannot simulate, and the cure; empty where nothing.
+    """The message about packages that the solver needs and lacks, with the cure; empty where it has
+    all.
 
     A Python named in the preferences is not looked into: its worker reports what it lacks.
     """
@@ -165,7 +166,7 @@ def variables(environment: Environment) -> dict[str, str]:
 
 
 def kernel_folder() -> Path:
-    """Where this version of Supple keeps its compiled loops."""
+    """The folder of the compiled loops of this version of Supple."""
     return users_cache() / "kernels" / version()
 
 
@@ -188,7 +189,7 @@ def named_python() -> Path | None:
 
 
 def solver_folder() -> Path | None:
-    """Where Supple installs the solver's packages; None outside Blender's extension system."""
+    """The folder for the solver's packages; None outside Blender's extension system."""
     try:
         folder = bpy.utils.extension_path_user(preferences.ADDON, path="solver", create=False)
     except ValueError:

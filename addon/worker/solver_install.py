@@ -29,12 +29,12 @@ _LAST_LINES = 3
 
 
 def download_size() -> str:
-    """What is downloaded, such as ``about 242 MB: PyTorch 132 MB, numba 45 MB``, for the question
-    that comes before."""
+    """The size of the download, such as ``about 242 MB: PyTorch 132 MB, numba 45 MB``, for the
+    dialog before it."""
     lacking = missing()
     needed = [each for each in solver_packages.packages() if each.is_made]
-    wanted = [each for each in needed if not lacking or each.pinned in lacking]
-    labels = {each.name: each.description.label for each in wanted}
+    packages = [each for each in needed if not lacking or each.pinned in lacking]
+    labels = {each.name: each.description.label for each in packages}
     sizes = solver_packages.downloads(labels)
     if not sizes:
         return ", ".join(labels.values())
@@ -51,14 +51,13 @@ def why_offline() -> str:
     if bpy.app.online_access:
         return ""
     return (
-        "Blender is set to stay offline. Turn on Preferences > System > Network > Allow Online "
-        "Access, then install again."
+        "Online access is off. Turn on Preferences > System > Network > Allow Online Access, "
+        "then install again."
     )
 
 
 def missing() -> list[str]:
-    """What an installation lacks and is all that has to be downloaded; none where that is not so,
-    and everything is installed afresh."""
+    """Packages to add to an installation; empty where everything has to be installed again."""
     folder = solver_environment.solver_folder()
     if folder is None or not solver_environment.holds_torch(folder):
         return []
@@ -112,17 +111,18 @@ class Installation:
         return self._process.poll() is None
 
     def lines(self, wait: float = 0.0) -> list[str]:
-        """What pip printed since the last call; waits up to ``wait`` seconds for the first."""
+        """Lines that pip printed since the last call; waits up to ``wait`` seconds for the
+        first."""
         if not self.running():
             # What it printed last may still be on its way.
             self._reader.join()
-        found: list[str] = []
+        printed: list[str] = []
         try:
-            found.append(self._queue.get(timeout=wait) if wait else self._queue.get_nowait())
+            printed.append(self._queue.get(timeout=wait) if wait else self._queue.get_nowait())
             while True:
-                found.append(self._queue.get_nowait())
+                printed.append(self._queue.get_nowait())
         except queue.Empty:
-            return found
+            return printed
 
     def finish(self) -> None:
         """Puts the packages in place once pip has ended.
@@ -222,16 +222,16 @@ def _start(command: list[str]) -> subprocess.Popen[str]:
 
 
 def _pip_command(target: Path, missing: Sequence[str]) -> list[str]:
-    """Of all packages, or of those that are missing, which then fit the others."""
+    """The pip command for all packages, or for missing ones that must fit the others."""
     # With --target pip also leaves alone a Python that its system manages.
     options = ["--no-user", "--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
-    wanted = [*missing, "--constraint"] if missing else ["-r"]
+    requirements = [*missing, "--constraint"] if missing else ["-r"]
     start = [sys.executable, "-s", *_pip()]
-    return [*start, "install", "--target", str(target), *options, *wanted, str(REQUIREMENTS)]
+    return [*start, "install", "--target", str(target), *options, *requirements, str(REQUIREMENTS)]
 
 
 def _pip() -> list[str]:
-    """How to run pip: as it is installed, or straight from the wheel that comes with Python."""
+    """The command that runs pip, installed or from the wheel that comes with Python."""
     if PathFinder.find_spec("pip", site.getsitepackages()) is not None:
         return ["-m", "pip"]
     places = [Path(sysconfig.get_path("stdlib")) / "ensurepip" / "_bundled"]

@@ -19,7 +19,7 @@ _COMPARISON = re.compile(rf"\s*{_COMPARED}\s+(==|in|not in)\s+{_COMPARED}\s*")
 
 @dataclass(frozen=True)
 class Description:
-    """What is reported of a package.
+    """The description of a package in reports.
 
     Args:
         label: its name as people write it.
@@ -79,28 +79,28 @@ class Package:
     def fits(self, version: str) -> bool:
         """Whether Supple is made for this version."""
         # Behind a plus stands what one was built for.
-        found = _numbers(version.partition("+")[0])
+        numbers = _numbers(version.partition("+")[0])
         for relation, limit in _SPECIFIER.findall(self.versions):
-            wanted = _numbers(limit)
-            holds = {"==": found == wanted, ">=": found >= wanted, "<": found < wanted}
+            bound = _numbers(limit)
+            holds = {"==": numbers == bound, ">=": numbers >= bound, "<": numbers < bound}
             if not holds[relation]:
                 return False
         return True
 
 
 def packages() -> list[Package]:
-    """All of the requirements."""
+    """The required packages."""
     lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
     return [_package(line) for line in lines if line and not line.startswith("#")]
 
 
 def package(name: str) -> Package:
-    """One of the requirements."""
+    """A required package by its name."""
     return next(package for package in packages() if package.name == name)
 
 
 def missing(folder: Path) -> list[str]:
-    """What a folder of packages lacks of the requirements, such as ``scipy==1.17.1``."""
+    """Requirements that a folder of packages lacks, such as ``scipy==1.17.1``."""
     names = (path.stem.partition("-") for path in folder.glob("*.dist-info"))
     there = {name: version for name, _, version in names}
     return [
@@ -117,8 +117,8 @@ def downloads(names: Iterable[str]) -> dict[str, float] | None:
     if sizes is None:
         return None
     known = dict(zip(_MEASURED, sizes, strict=True))
-    found = {name: known[name] for name in names if name in known}
-    return dict(sorted(found.items(), key=lambda each: -each[1]))
+    chosen = {name: known[name] for name in names if name in known}
+    return dict(sorted(chosen.items(), key=lambda each: -each[1]))
 
 
 def _package(line: str) -> Package:

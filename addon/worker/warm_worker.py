@@ -63,7 +63,7 @@ def watch() -> None:
 
 
 def prepare_unless_compiled() -> None:
-    """The same for an installation that has not compiled its loops yet."""
+    """Start a worker for an installation that has not compiled its loops yet."""
     if solver_environment.find() is None:
         return
     if not _is_compiled():
@@ -82,7 +82,7 @@ def _show_progress() -> float | None:
 
 
 def progress() -> float | None:
-    """How far the waiting worker is with compiling, 0 … 1; None when it compiles nothing."""
+    """The waiting worker's progress with compiling, 0 … 1; None when it compiles nothing."""
     if _ready is None or _ready.process.poll() is not None:
         return None
     return warm_up.progress(_ready.output)

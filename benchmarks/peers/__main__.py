@@ -69,7 +69,7 @@ def _warm_up(engine: Engine) -> None:
 
 
 def _peak_memory() -> float:
-    """Of this process so far, in megabytes."""
+    """The peak memory of this process so far, in megabytes."""
     status = Path("/proc/self/status")
     if status.exists():
         # Linux counts what the parent held at the start as this process's in getrusage.

@@ -13,7 +13,7 @@ from .peer import Peer
 
 @dataclass(frozen=True)
 class Engine:
-    """Where its ``Peer`` is, and what it is made with.
+    """An engine: the module of its ``Peer``, and the arguments of that.
 
     Args:
         explicit: whether its elasticity is, so that its steps cannot be much longer than ours.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the benchmark asks of an engine."""
+"""The interface of an engine for the benchmark."""
 
 from __future__ import annotations
 

@@ -64,9 +64,9 @@ class MujocoPile:
         )
         self._model.opt.timestep = 1.0 / (FRAME_RATE * steps)
         first = self._model.flex_vertadr[1]
-        self._own = slice(first, first + self._shape[0] * self._shape[1])
-        own = self._model.flex_vertbodyid[self._own]
-        for mesh, vertices in zip(pile.meshes, own.reshape(self._shape[:2]), strict=True):
+        self._vertices = slice(first, first + self._shape[0] * self._shape[1])
+        vertex_bodies = self._model.flex_vertbodyid[self._vertices]
+        for mesh, vertices in zip(pile.meshes, vertex_bodies.reshape(self._shape[:2]), strict=True):
             scale = mesh.lumped_mass(DENSITY) / self._model.body_mass[vertices]
             self._model.body_mass[vertices] *= scale
             self._model.body_inertia[vertices] *= scale[:, None]
@@ -78,4 +78,4 @@ class MujocoPile:
             mujoco.mj_step(self._model, self._data)
         if any(warning.number for warning in self._data.warning):
             raise PeerInstabilityError("MuJoCo warned of a bad state")
-        return self._data.flexvert_xpos[self._own].reshape(self._shape).copy()
+        return self._data.flexvert_xpos[self._vertices].reshape(self._shape).copy()

@@ -162,9 +162,11 @@ def test_bake_saves_a_file_that_plays_without_the_cache_and_leaves_the_first_alo
     arguments = ("--frames", "1-2", "--integrator", "symplectic_euler", "--substeps", "50")
     where = ("--cache", cache, "--step", "2", "--output", output)
     out, _ = run_here("bake", scene_file, *arguments, *where)
-    assert "2 frames to shape keys, 2 of them, one every 2 frames and one at the last" in out
     assert (
-        "Supple: Simulated frames 1 to 2. Symplectic Euler, 50 steps a frame." in out.splitlines()
+        "2 frames to shape keys, with 2 keys, one every 2 frames and one at the last frame" in out
+    )
+    assert (
+        "Supple: Simulated frames 1 to 2. Symplectic Euler, 50 steps per frame." in out.splitlines()
     )
     assert out.splitlines()[-1] == str(output)
     assert scene_file.read_bytes() == before
@@ -216,7 +218,7 @@ def test_another_scene_of_the_file_can_be_named(
     out, _ = run_here(*words, "Other")
     assert "Simulated frames 1 to 2." in out and "two-Other-" in out.splitlines()[-1]
     assert complaint(*words, "None").endswith(
-        "The file has no scene None; name one as --scene: Other, Scene."
+        "The file has no scene None. Name one of these as --scene: Other, Scene."
     )
 
 
@@ -259,7 +261,7 @@ def test_render_ends_with_an_error_where_frames_go_meanwhile(
         said = complaint("render", scene_file, "--cache", tmp_path, "--output", images)
     finally:
         bpy.app.handlers.render_pre.remove(remove_playback)
-    assert said.endswith("0.pc2 is not there. Bring it back, or simulate again.")
+    assert said.endswith("0.pc2 is missing. Restore it, or simulate again.")
     assert [path.name for path in images.iterdir()] == ["0001.png"]
 
 

@@ -31,7 +31,7 @@ def test_a_folder_that_cannot_be_written_is_named_beforehand(tmp_path: Path) -> 
 
 
 def test_a_folder_cannot_be_the_file_to_save(tmp_path: Path) -> None:
-    with pytest.raises(SuppleError, match=rf"^{tmp_path} is a folder; name a file as --output\.$"):
+    with pytest.raises(SuppleError, match=rf"^{tmp_path} is a folder. Name a file as --output\.$"):
         command_line.output_file(tmp_path, "_baked.blend")
 
 
@@ -42,7 +42,7 @@ def test_the_open_file_is_not_saved_over(scene, tmp_path: Path, monkeypatch, way
     (tmp_path / "link.blend").symlink_to("a.blend")
     (tmp_path / "linked").symlink_to(tmp_path)
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SuppleError, match=r"is the file that was opened.*another as --output\.$"):
+    with pytest.raises(SuppleError, match=r"is the opened file.*another file as --output\.$"):
         command_line.output_file(Path(way), "_baked.blend")
     assert command_line.output_file(None, "_baked.blend") == tmp_path / "a_baked.blend"
 
@@ -82,7 +82,7 @@ def test_a_scene_without_a_camera_is_refused_beforehand(filmed) -> None:
     marker.camera, filmed.camera = camera, None
     command_line.check_camera(filmed)
     marker.camera = None
-    with pytest.raises(SuppleError, match=r"^The scene Scene has no camera to render; choose"):
+    with pytest.raises(SuppleError, match=r"^The scene Scene has no camera to render. Choose"):
         command_line.check_camera(filmed)
 
 

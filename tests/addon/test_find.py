@@ -121,7 +121,7 @@ def test_another_filling_takes_the_rest_shape_over_and_a_turned_one_is_refused(s
 def test_kept_without_anything_found_is_as_modelled_and_said(scene, held):
     held.supple.rest_shape = "kept"
     assert capture(bpy.context).scene.bodies[0].tet_rest_shape is None
-    assert any("none was found yet" in line for line in ignored.messages(bpy.context))
+    assert any("there is no kept shape yet" in line for line in ignored.messages(bpy.context))
 
 
 def test_a_throw_hits_an_empty(scene, cube, solver_here):
@@ -159,11 +159,11 @@ def test_what_is_not_hit_is_said_with_how_near_it_came_and_what_would_help(scene
     own, apply = capture(bpy.context), TOOLS["hit_target"].apply
     found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 0.31, hits=False)
     assert apply(cube, own, 0, found).startswith(
-        "Cube misses the target by 0.31 m at the best. Choose another frame"
+        "Cube misses the target by at least 0.31 m. Choose another frame"
     )
     assert tuple(cube.supple.start_velocity) == (1.0, 0.0, 2.0)
     found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 1e-3, True, set_distance=0.5)
-    assert "like the one that was set comes nearer than 0.5 m" in apply(cube, own, 0, found)
+    assert "Throws like the one that was set miss by at least 0.5 m" in apply(cube, own, 0, found)
 
 
 @pytest.mark.parametrize(("metres", "within"), [(1.2e-18, ""), (1.2e-3, " to within 1.2 mm")])
@@ -176,7 +176,7 @@ def test_how_near_a_throw_comes_is_told_where_it_is_more_than_rounding(cube, met
 
 def test_a_target_is_asked_for_before_its_frame(scene, cube):
     cube.supple.fit_frame = 900
-    with pytest.raises(SuppleError, match="has no target in this scene; choose an object"):
+    with pytest.raises(SuppleError, match="has no target in this scene"):
         Fit(bpy.context, cube, "hit_target")
 
 
@@ -263,7 +263,7 @@ def test_shapes_that_do_not_fit_are_refused(scene, cube):
 def test_nothing_is_sought_for_a_hidden_body(scene, cube, add_body):
     add_body("Other", location=(3, 0, 0))
     cube.hide_set(True)
-    with pytest.raises(SuppleError, match=r"^Cube is a soft body and hidden, so it is not"):
+    with pytest.raises(SuppleError, match=r"^Cube is a hidden soft body and is not"):
         Fit(bpy.context, cube, "hit_target")
 
 
@@ -297,7 +297,7 @@ def test_a_search_that_is_cancelled_half_way_changes_nothing(
         time.sleep(0.02)
     assert run.losses and "step 1" in run.describe() and 0.0 < run.progress() < 1.0
     texts = [text for _, text in drawn(SUPPLE_PT_main, cube).texts]
-    assert "Esc cancels, and changes nothing." in texts
+    assert "Press Esc to cancel. Nothing changes then." in texts
     begun = time.monotonic()
     assert "nothing was changed" in run.cancel()
     # Under a second, but where much else runs.

@@ -50,7 +50,7 @@ def test_the_buttons_work_and_their_messages_can_be_shown(folder):
     assert bpy.ops.supple.simulate() == {"FINISHED"}
     modifier = modifiers.find_modifier(obj)
     Path(bpy.path.abspath(modifier.filepath)).unlink()
-    with pytest.raises(RuntimeError, match=f"{SHOWN}.*is not there. Bring it back, or simulate"):
+    with pytest.raises(RuntimeError, match=f"{SHOWN}.*is missing. Restore it, or simulate"):
         bpy.ops.supple.bake()
     texts = [text for _, text in drawn(SUPPLE_PT_main, obj).texts]
     assert all(map(is_text, texts))

@@ -121,8 +121,8 @@ def test_frames_after_the_last_and_bodies_that_are_not_simulated_are_told(
     bpy.ops.render.render(animation=True)
     assert said(capfd, "Warning") == [
         "Supple: Warning: Third is not simulated.",
-        "Supple: Warning: First stands still from frame 5 on, where its frames end.",
-        "Supple: Warning: Second stands still from frame 5 on, where its frames end.",
+        "Supple: Warning: First has no frames after frame 4 and stands still.",
+        "Supple: Warning: Second has no frames after frame 4 and stands still.",
     ]
 
 

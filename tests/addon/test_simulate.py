@@ -86,7 +86,7 @@ def test_frames_are_reported_as_the_timeline_counts_them(scene, add_body, solver
         time.sleep(runs.PAUSE_SECONDS)
     shown = 100 + run.playback.last_frame
     assert run.describe() == f"Simulating frame {shown} of 250"
-    assert run.cancel() == f"Cancelled after frame {shown} of 250; Simulate goes on from there."
+    assert run.cancel() == f"Cancelled after frame {shown} of 250. Simulate resumes from there."
     obj.supple.damping, scene.frame_end = 1.0, 103
     with working_here():
         assert actions.simulate(bpy.context).startswith("Simulated frames 100 to 103.")
@@ -164,9 +164,9 @@ def test_a_simulation_ends_when_its_only_body_is_none_any_more(scene, add_body, 
     scene.frame_end = 250
     run = _under_way()
     obj.supple.enabled = False
-    with pytest.raises(GoneError, match=r"^Cube is no soft body any more\.$"):
+    with pytest.raises(GoneError, match=r"^Cube is not a soft body anymore\.$"):
         run.step()
-    assert "goes on from there" in run.cancel()
+    assert "resumes from there" in run.cancel()
     assert not session.is_running()
 
 
@@ -183,7 +183,7 @@ def test_a_longer_range_goes_on_from_a_shorter_one_and_back(scene, add_body, sol
     assert Job(folder).last_frame() == 8
     assert Job(folder).frame_path(4).stat().st_mtime_ns == written
     scene.frame_end = 3
-    assert "Nothing has changed" in actions.simulate(bpy.context)
+    assert "Already simulated" in actions.simulate(bpy.context)
     assert len(mesh_cache.read(obj)[0]) == 3
 
 
@@ -197,7 +197,7 @@ def test_a_run_goes_on_under_other_names_and_bodies_keep_their_frames(scene, add
     assert folder is not None
     shown = [world_positions(body, 4) for body in (first, second)]
     first.name, second.name, plate.name, bpy.context.object.name = "Z", "Y", "X", "Breeze"
-    assert "Nothing has changed" in actions.simulate(bpy.context)
+    assert "Already simulated" in actions.simulate(bpy.context)
     scene.frame_end = 7
     actions.simulate(bpy.context)
     assert mesh_cache.shown_folder(scene) == folder
@@ -211,7 +211,7 @@ def test_a_body_deleted_meanwhile_leaves_the_others_to_finish(scene, add_body, s
     kept.name = "Renamed"
     bpy.data.objects.remove(lost)
     messages: list[str] = []
-    assert "No soft body any more: Lost." in runs.complete(run, bpy.context, messages.append)
+    assert "Not a soft body anymore: Lost." in runs.complete(run, bpy.context, messages.append)
     # How many frames are reported depends on how long they take.
     assert messages and all(message.endswith(" of 4") for message in messages)
     assert evaluated_positions(kept, 4)[:, 2].mean() < -0.05

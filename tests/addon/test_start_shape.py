@@ -127,14 +127,18 @@ def test_a_pose_without_anything_that_bends_is_told(scene, add_body):
     assert not ignored.messages(bpy.context)
     body.supple.start_shape = "pose"
     (message,) = ignored.messages(bpy.context)
-    assert message.startswith("Cube: nothing poses it")
+    assert message.startswith("Cube: Pose under Start has no effect")
     rigs.shape_keys(body)
-    assert not any("nothing poses it" in text for text in ignored.messages(bpy.context))
+    assert not any(
+        "Pose under Start has no effect" in text for text in ignored.messages(bpy.context)
+    )
     body.supple.rest_shape = "shape_keys"
     (message,) = ignored.messages(bpy.context)
-    assert message.startswith("Cube: nothing poses it")
+    assert message.startswith("Cube: Pose under Start has no effect")
     rigs.hook(body)
-    assert not any("nothing poses" in each for each in ignored.messages(bpy.context))
+    assert not any(
+        "Pose under Start has no effect" in each for each in ignored.messages(bpy.context)
+    )
 
 
 # Another run
@@ -165,7 +169,7 @@ def test_a_run_goes_on_from_a_frame_of_the_one_before(scene, falling, solver_her
     since = 0.1 * (frame - 1)
     expected = _fallen(since, since, since + 0.1, since + 0.2)
     np.testing.assert_allclose(_moved(falling, 5, 11, 12, 13), expected, atol=1e-4)
-    assert "Nothing has changed" in actions.simulate(bpy.context)
+    assert "Already simulated" in actions.simulate(bpy.context)
 
 
 def test_another_body_starts_where_the_one_ended(scene, falling, add_body, solver_here):
@@ -226,7 +230,9 @@ def test_it_goes_where_its_file_goes(scene, falling, solver_here, tmp_path):
 
 def test_a_run_of_another_mesh_and_one_that_is_gone_are_told(scene, falling, add_body, solver_here):
     falling.supple.start_shape = "run"
-    with pytest.raises(CaptureError, match="Cube is to start from another run, and none is chosen"):
+    with pytest.raises(
+        CaptureError, match=("Cube should start from another run, and no run is chosen")
+    ):
         capture(bpy.context)
     falling.supple.start_shape = "rest"
     with pytest.raises(SuppleError, match="Cube shows no simulated frames"):
@@ -264,7 +270,7 @@ def test_what_a_run_leaves_out_is_told(falling):
     falling.supple.start_shape, falling.supple.use_plasticity = "run", True
     texts = " ".join(ignored.messages(bpy.context))
     assert "the velocity under Start is ignored" in texts
-    assert "springs back" in texts
+    assert "is lost" in texts
     falling.supple.start_velocity, falling.supple.use_plasticity = (0, 0, 0), False
     assert not ignored.messages(bpy.context)
 

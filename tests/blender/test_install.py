@@ -42,3 +42,30 @@ def test_switches_off_and_on_again(installed: InstalledBlender) -> None:
         f"addon_utils.disable({ADDON!r})\n"
         f"assert addon_utils.enable({ADDON!r}) is not None\n"
     )
+
+
+def test_a_file_of_a_language_translates_labels_and_messages(installed: InstalledBlender) -> None:
+    texts = {
+        "Rigid Core": "Fester Kern",
+        "Make Collider": "Kollider machen",
+        "The scene has no object {0}.": "Die Szene hat kein Objekt {0}.",
+    }
+    installed.python(
+        "import bpy, json, sys, tempfile\n"
+        "from pathlib import Path\n"
+        f"translations = sys.modules[{ADDON!r}].addon.translations\n"
+        "translations.unregister()\n"
+        "translations.FOLDER = Path(tempfile.mkdtemp())\n"
+        f"(translations.FOLDER / 'de_DE.json').write_text(json.dumps({texts!r}))\n"
+        "translations.register()\n"
+        "bpy.context.preferences.view.language = 'de_DE'\n"
+        "label = bpy.app.translations.pgettext_iface\n"
+        "assert label('Rigid Core') == 'Fester Kern'\n"
+        "assert label('Make Collider', 'Operator') == 'Kollider machen'\n"
+        "try:\n"
+        "    bpy.ops.supple.subdivide(object_name='Lost')\n"
+        "except RuntimeError as error:\n"
+        "    assert 'Die Szene hat kein Objekt Lost.' in str(error), error\n"
+        "else:\n"
+        "    raise AssertionError('no error')\n"
+    )

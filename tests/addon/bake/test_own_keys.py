@@ -53,7 +53,7 @@ def test_the_motion_of_own_keys_does_not_add_to_the_frames(
     assert not np.allclose(mixes[0], mixes[4])
     bpy.context.scene.frame_set(START + 5)
     assert shape_keys.bake(obj, frames, START) == [
-        f"Muted until Free, since the frames hold all motion of {obj.name}: shape keys Smile."
+        f"Muted shape keys until Free, since the frames hold all motion of {obj.name}: Smile."
     ]
     assert_plays(obj, frames)
     halfway = 0.5 * (frames[3] + frames[4])

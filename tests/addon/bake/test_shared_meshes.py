@@ -37,7 +37,7 @@ def test_a_shared_mesh_is_copied_with_its_animation(
     bpy.context.collection.objects.link(twin)
     alone = seen(twin, START + 4)
     notes = shape_keys.bake(obj, frames, START)
-    assert notes[0] == f"{obj.name} has a mesh of its own until Free."
+    assert notes[0] == f"{obj.name} uses its own copy of the mesh until Free."
     assert twin.data != obj.data
     assert shape_keys.bake(twin, frames[::-1], START)[0].startswith("Muted")
     assert_plays(obj, frames)

@@ -245,7 +245,7 @@ def test_what_cannot_be_moved_is_reported_and_plays_on(cube, tmp_path, capsys):
     folder = simulate()
     (tmp_path / "supple_cache").write_text("a file where a folder should be")
     save(tmp_path / "drop.blend")
-    assert "did not go with drop.blend" in cache_moves.problem
+    assert "were not copied with drop.blend" in cache_moves.problem
     assert cache_moves.problem in capsys.readouterr().out
     assert mesh_cache.shown_folder(bpy.context.scene) == folder
     assert_moves(cube)
@@ -259,7 +259,7 @@ def test_the_next_file_is_not_told_what_went_wrong_with_the_last(cube, tmp_path)
     simulate()
     (tmp_path / "supple_cache").write_text("a file where a folder should be")
     save(tmp_path / "drop.blend")
-    assert "did not go with drop.blend" in only("")
+    assert "were not copied with drop.blend" in only("")
     cube = opened(tmp_path / "drop.blend")
     assert shown_notices() == []
     assert_moves(cube)
@@ -272,9 +272,9 @@ def test_while_a_simulation_runs_frames_stay_until_the_file_is_saved_again(
     with monkeypatch.context() as running:
         running.setattr(session, "is_running", lambda: True)
         save(tmp_path / "drop.blend")
-        assert "do not go with drop.blend yet" in only("")
+        assert "are not copied with drop.blend" in only("")
         bpy.ops.wm.save_mainfile()
-        assert "do not go with drop.blend yet" in only("")
+        assert "are not copied with drop.blend" in only("")
     assert mesh_cache.shown_folder(bpy.context.scene) == folder
     assert_moves(cube)
     bpy.ops.wm.save_mainfile()

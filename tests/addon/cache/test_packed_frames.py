@@ -48,7 +48,7 @@ def pack_notices() -> list[str]:
 
 def test_frames_that_would_stay_behind_are_told_before_saving(file, capfd) -> None:
     (text,) = pack_notices()
-    assert text.startswith("Another machine shows Jelly at rest: the frames lie in ")
+    assert text.startswith("Other machines would show Jelly at rest: the frames are in ")
     capfd.readouterr()
     bpy.ops.wm.save_mainfile()
     assert f"Supple: {text}" in capfd.readouterr().out
@@ -59,7 +59,7 @@ def test_packed_beside_the_file_they_are_shown_on_another_machine(file, scene, t
     assert bpy.ops.supple.pack_frames() == {"FINISHED"}
     assert pack_notices() == []
     (note,) = actions.pack_notes(bpy.context)
-    assert note.startswith("Another machine needs drop.blend and supple_cache beside it;")
+    assert note.startswith("Other machines need drop.blend and supple_cache beside it.")
     np.testing.assert_array_equal(evaluated_positions(bpy.data.objects["Jelly"], 4), here)
     np.testing.assert_array_equal(on_another_machine(file, tmp_path), here)
 
@@ -84,7 +84,7 @@ def test_frames_beside_the_file_stay_there(scene, add_body, tmp_path) -> None:
 
 
 def test_a_bake_says_what_another_machine_shows(file) -> None:
-    assert "Any machine shows them, with or without Supple." in actions.bake(bpy.context)
+    assert "They play on any machine, with or without Supple." in actions.bake(bpy.context)
 
 
 def test_a_file_that_is_not_saved_has_nothing_beside_it(scene, add_body) -> None:

@@ -82,7 +82,7 @@ def test_it_plays_a_free_fall(file):
 
 def test_simulating_again_has_nothing_to_do(file, monkeypatch):
     monkeypatch.setattr(session, "start", lambda *_: pytest.fail("there was nothing to do"))
-    assert "Nothing has changed" in actions.simulate(bpy.context)
+    assert "Already simulated" in actions.simulate(bpy.context)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs mount or permissions")
@@ -92,7 +92,7 @@ def test_what_is_finished_is_played_and_baked_where_nothing_can_be_written(file,
     bodies()[0].supple.density = 1000.0
     show(folder)
     with disks.read_only(file, *(path for path in file.rglob("*") if path.is_dir())):
-        assert "Nothing has changed" in actions.simulate(bpy.context)
+        assert "Already simulated" in actions.simulate(bpy.context)
         assert "Baked 4 frames" in actions.bake(bpy.context)
     assert older.is_dir()
 
@@ -135,7 +135,10 @@ def test_a_bake_with_a_step_is_said(file):
     assert len(obj.data.shape_keys.key_blocks) == 1 + 3
     actions.simulate(bpy.context)
     message = actions.bake(bpy.context, 2)
-    assert "4 frames to shape keys, 3 of them, one every 2 frames and one at the last" in message
+    assert (
+        "4 frames to shape keys, with 3 keys, one every 2 frames and one at the last frame"
+        in message
+    )
     actions.simulate(bpy.context)
     with pytest.raises(SuppleError, match="at least 1, not 0"):
         actions.bake(bpy.context, 0)

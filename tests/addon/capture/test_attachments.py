@@ -67,12 +67,12 @@ def test_only_soft_bodies_and_colliders_are_offered(cube, add_body):
 
 def test_no_group(cube):
     cube.supple.attach_to, cube.supple.attach_group = add_plate(), ""
-    assert refusal().startswith("Cube is attached to Plate, but no vertex group says where;")
+    assert refusal().startswith("Cube is attached to Plate and has no vertex group to attach.")
 
 
 def test_a_group_that_does_not_exist(cube):
     cube.supple.attach_to, cube.supple.attach_group = add_plate(), "Ears"
-    assert refusal() == "Cube has no vertex group 'Ears' to attach; choose another group."
+    assert refusal() == "Cube has no vertex group 'Ears' to attach. Choose another group."
 
 
 def test_a_group_that_holds_nothing(cube):
@@ -83,12 +83,12 @@ def test_a_group_that_holds_nothing(cube):
 
 def test_itself(cube):
     cube.supple.attach_to = cube
-    assert refusal() == "Cube is attached to itself; choose another object."
+    assert refusal() == "Cube is attached to itself. Choose another object."
 
 
 def test_a_mesh_that_is_no_collider(cube):
     cube.supple.attach_to = add_plate(collider=False)
-    assert "attached to Plate, which is no collider; tick Collider there" in refusal()
+    assert "attached to Plate, which is not a collider. Tick Collider there" in refusal()
 
 
 def test_an_object_that_cannot_be_one(cube):
@@ -100,7 +100,7 @@ def test_an_object_that_cannot_be_one(cube):
 def test_a_hidden_collider(cube):
     cube.supple.attach_to = add_plate()
     cube.supple.attach_to.hide_viewport = True
-    assert "attached to Plate, which is hidden; show it" in refusal()
+    assert "attached to Plate, which is hidden. Show it" in refusal()
 
 
 @pytest.mark.parametrize("by", ["attached", "stitched"])
@@ -109,7 +109,7 @@ def test_a_hidden_body(cube, add_body, by):
     other.hide_set(True)
     cube.supple.attach_to = other
     cube.supple.attach_as = "stitch" if by == "stitched" else "place"
-    expected = f"Cube is {by} to Other, which is hidden or left out with its collection; show it"
+    expected = f"Cube is {by} to Other, which is hidden or left out with its collection. Show it"
     assert expected in refusal()
 
 
@@ -117,4 +117,4 @@ def test_a_hidden_body(cube, add_body, by):
 def test_a_scene_without_contact(scene, cube, setting):
     cube.supple.attach_to = add_plate(collider=False)
     setattr(scene.supple, *setting)
-    assert "Cube is attached to Plate, which needs contact; choose the integrator" in refusal()
+    assert "Cube is attached to Plate, which needs contact. Choose the integrator" in refusal()

@@ -51,7 +51,7 @@ def test_every_vertex_pinned(add_body):
     obj = add_body()
     obj.vertex_groups.new(name="All").add(range(8), 1.0, "REPLACE")
     obj.supple.pin_group = "All"
-    assert "Cube: every vertex is pinned by the group 'All'" in refusal()
+    assert "Cube: the group 'All' pins every vertex" in refusal()
 
 
 def test_a_pin_group_that_does_not_exist(add_body):
@@ -125,7 +125,7 @@ def test_an_object_in_edit_mode(add_body):
 
 def test_nothing_but_hidden_objects(add_body):
     add_body().hide_viewport = True
-    assert refusal().startswith("Cube is a soft body and hidden, so it is not simulated. Show it")
+    assert refusal().startswith("Cube is a hidden soft body and is not simulated. Show it")
 
 
 def test_the_scene_is_as_it_was_after_a_refusal(scene, add_body):
@@ -163,9 +163,8 @@ def test_a_goal_on_a_vertex_that_a_modifier_removes(add_body) -> None:
     obj.modifiers.new("Faceted Again", "TRIANGULATE")
     first = next(v.index for v in obj.data.vertices if v.co.z > 0.49)
     assert refusal() == (
-        f"Cube: vertex {first} (and 24 more) has a weight in the group 'Top' to pin, and the "
-        "modifier Half leaves no solid where it is. Take it out of the group, or change or apply "
-        "the modifier."
+        f"Cube: the modifier Half leaves no solid at vertex {first} (and 24 more) of the Pin "
+        "Group 'Top'. Remove the vertex from the group, or change or apply the modifier."
     )
     assert all(modifier.show_viewport for modifier in obj.modifiers)
     mask.invert_vertex_group = True

@@ -27,7 +27,7 @@ def test_it_is_told_when_no_body_is_left(add_body):
     # What is unlinked from all collections stays in the file, in no scene.
     bpy.context.collection.objects.unlink(second)
     assert second.name in bpy.data.objects
-    with pytest.raises(GoneError, match=r"^First, Second are no soft bodies any more\.$"):
+    with pytest.raises(GoneError, match=r"^First, Second are not soft bodies anymore\.$"):
         captured.check_left()
     first.supple.enabled = True
     captured.check_left()

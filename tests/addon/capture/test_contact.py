@@ -162,7 +162,7 @@ def test_integrators_that_do_not_know_contact(scene, add_body, name, choice):
     scene.supple.integrator, scene.supple.contact = name, choice
     message = refusal()
     assert "does not support contact between soft bodies" in message
-    assert message.endswith("choose Automatic or Implicit Euler, or set Contact to Never.")
+    assert message.endswith("Choose Automatic or Implicit Euler, or set Contact to Never.")
     scene.supple.contact = "never"
     assert captured().contact is None
 

@@ -94,11 +94,11 @@ def test_modifiers_behind_those_that_drive_change_neither_pins_nor_points(scene,
 def test_the_place_of_the_frames_tells_what_drives(scene, body, play):
     armature(body)
     play(3)
-    assert driving.order(body) == "Armature drives"
+    assert driving.order(body) == "Follows: Armature"
     driven = capture(bpy.context).scene.bodies[0].skin.pin_path
     assert driven is not None
     body.modifiers.move(1, 0)
-    assert driving.order(body) == "Armature refines"
+    assert driving.order(body) == "Applied after: Armature"
     assert capture(bpy.context).scene.bodies[0].skin.pin_path is None
     assert driving.put_in_place(body)
     assert not driving.put_in_place(body)
@@ -112,7 +112,10 @@ def test_all_that_deforms_drives_until_vertices_change(body):
     body.modifiers.new("Smooth", "CORRECTIVE_SMOOTH")
     body.modifiers.new("Round", "SUBSURF")
     armature(body)
-    assert driving.order(body) == "Lattice, Hook, Sway drive, Smooth, Round, Armature refine"
+    assert (
+        driving.order(body)
+        == "Follows: Lattice, Hook, Sway. Applied after: Smooth, Round, Armature"
+    )
 
 
 def test_nodes_that_make_vertices_refine(body):
@@ -123,7 +126,7 @@ def test_nodes_that_make_vertices_refine(body):
     source = end.inputs[0].links[0].from_socket
     tree.links.new(source, subdivide.inputs[0])
     tree.links.new(subdivide.outputs[0], end.inputs[0])
-    assert driving.order(body) == "Sway refines"
+    assert driving.order(body) == "Applied after: Sway"
 
 
 def test_a_modifier_that_changes_vertices_before_the_frames_is_refused_by_name(body, play):
@@ -185,7 +188,7 @@ def test_what_drives_a_body_does_not_deform_its_frames_again(scene, body, play, 
     assert modifiers.find_modifier(body) is None
     for shown, once in zip(seen(body), played, strict=True):
         np.testing.assert_allclose(shown, once, rtol=0, atol=1e-5)
-    assert ("Switched off until Free" in message) == is_driven
+    assert ("Turned off until Free" in message) == is_driven
     actions.free(bpy.context)
     for shown, once in zip(seen(body), before, strict=True):
         np.testing.assert_allclose(shown, once, rtol=0, atol=1e-6)

@@ -32,7 +32,7 @@ def test_what_of_a_body_was_changed_is_reported_until_it_is_changed_back(add_bod
     CHANGES[what](obj)
     obj.data.update()
     name = {"settings": "Stiffness"}.get(what, what)
-    assert f"Cube was changed since it was simulated: its {name};" in only(ids.SIMULATE)
+    assert f"Cube is out of date: {name}." in only(ids.SIMULATE)
     obj.supple.young, obj.location.x, obj.data.vertices[0].co.x = 1e5, 0.0, before
     obj.data.update()
     assert shown_notices() == []
@@ -65,7 +65,7 @@ def test_keys_pins_and_modifiers_count_as_the_mesh(add_body, play, edit):
     assert shown_notices() == []
     edit(obj)
     obj.data.update()
-    assert "its mesh;" in only(ids.SIMULATE)
+    assert "out of date: mesh." in only(ids.SIMULATE)
 
 
 def lattice(name, size):
@@ -119,8 +119,8 @@ def test_what_modifiers_point_to_and_inputs_of_nodes_count(add_body, play, edit,
     assert shown_notices() == []
     edit(obj)
     obj.update_tag()
-    named = "Scene was changed since it was simulated: Plate;"
-    own = f"Plate was changed since it was simulated: its {POINTED[edit]};"
+    named = "Scene is out of date: Plate."
+    own = f"Plate is out of date: {POINTED[edit]}."
     expected = named if is_collider else own
     assert expected in only(ids.SIMULATE)
 
@@ -143,7 +143,10 @@ def round_ball(scene):
         (lambda scene: setattr(scene, "frame_start", -3), "start frame"),
         (lambda scene: setattr(scene.objects["Ball"].supple, "collider_friction", 0.9), "Ball"),
         (lambda scene: setattr(scene.objects["Ball"].location, "z", -7), "Ball"),
-        (lambda scene: setattr(scene.objects["Ball"].supple, "collider", False), "a collider less"),
+        (
+            lambda scene: setattr(scene.objects["Ball"].supple, "collider", False),
+            "collider removed",
+        ),
         (edit_ball, "Ball"),
         (round_ball, "Ball"),
     ],
@@ -156,7 +159,7 @@ def test_changes_to_the_scene_are_reported(scene, add_body, play, change, what):
     play(3)
     assert shown_notices() == []
     change(scene)
-    expected = f"Scene was changed since it was simulated: {what}; simulate again."
+    expected = f"Scene is out of date: {what}. Simulate again."
     assert only(ids.SIMULATE) == expected
 
 
@@ -181,7 +184,7 @@ def test_marks_of_an_earlier_build_count_as_changed(scene, add_body, play):
     play(3)
     scene.supple.simulated_as = "0123456789abcdef"
     body.supple.simulated_as = '{"settings": "01", "place": "02", "mesh": "03"}'
-    assert any("its settings, place, animation and 1 more;" in n.text for n in shown_notices())
+    assert any("date: settings, place, animation and 1 more." in n.text for n in shown_notices())
 
 
 def test_a_setting_changed_after_bake_is_told_of(add_body, play):
@@ -190,7 +193,7 @@ def test_a_setting_changed_after_bake_is_told_of(add_body, play):
     actions.bake(bpy.context)
     assert shown_notices() == []
     body.supple.young *= 2.0
-    assert "simulated and baked: its Stiffness; its keys stay" in only(ids.SIMULATE)
+    assert "is out of date: Stiffness. Simulate and bake again" in only(ids.SIMULATE)
 
 
 def test_gravity_that_is_keyed_is_another_at_another_frame_and_not_reported(scene, add_body, play):
@@ -203,7 +206,7 @@ def test_gravity_that_is_keyed_is_another_at_another_frame_and_not_reported(scen
         scene.frame_set(frame)
         assert shown_notices() == []
     scene.use_gravity = False
-    assert "since it was simulated: gravity;" in only("supple.simulate")
+    assert "is out of date: gravity." in only("supple.simulate")
 
 
 def test_changes_to_the_scene_are_not_reported_of_what_is_baked(scene, add_body, play):
@@ -298,7 +301,7 @@ def test_a_changed_key_of_what_a_body_follows_is_told_of(scene, add_body, play, 
         scene.frame_set(frame)
         assert shown_notices() == []
     move_a_key(owner)
-    assert "Cube was changed since it was simulated: its animation;" in only(ids.SIMULATE)
+    assert "Cube is out of date: animation." in only(ids.SIMULATE)
 
 
 def test_a_changed_key_of_a_collider_is_told_of(add_body, play):
@@ -309,7 +312,7 @@ def test_a_changed_key_of_a_collider_is_told_of(add_body, play):
     play(3)
     assert shown_notices() == []
     move_a_key(plate)
-    assert "Scene was changed since it was simulated: Plate;" in only(ids.SIMULATE)
+    assert "Scene is out of date: Plate." in only(ids.SIMULATE)
 
 
 @pytest.mark.parametrize("follow", [own_keys, keys_of_shapes, armature])
@@ -385,8 +388,8 @@ def test_what_constraints_follow_counts_as_the_place_of_what_stands_still(
         scene.frame_set(frame)
         assert shown_notices() == []
     edit(obj)
-    named = "Scene was changed since it was simulated: Plate;"
-    own = f"Plate was changed since it was simulated: its {PLACING[edit]};"
+    named = "Scene is out of date: Plate."
+    own = f"Plate is out of date: {PLACING[edit]}."
     expected = named if is_collider else own
     assert expected in only(ids.SIMULATE)
 
@@ -455,7 +458,7 @@ def test_an_edit_of_geometry_nodes_is_reported_and_how_they_are_drawn_is_not(add
     assert shown_notices() == []
     edit(obj)
     obj.update_tag()
-    expected = f"Cube was changed since it was simulated: its {NODE_EDITS[edit]};"
+    expected = f"Cube is out of date: {NODE_EDITS[edit]}."
     assert expected in only(ids.SIMULATE)
 
 
@@ -474,7 +477,7 @@ def test_keyed_values_of_nodes_are_other_ones_at_other_frames_and_count_as_anima
         assert shown_notices() == []
     socket.default_value = 5.0
     socket.keyframe_insert("default_value", frame=4)
-    assert "Cube was changed since it was simulated: its animation;" in only(ids.SIMULATE)
+    assert "Cube is out of date: animation." in only(ids.SIMULATE)
 
 
 def test_a_cache_of_the_user_whose_time_is_keyed_is_no_change(scene, add_body, play):
@@ -494,7 +497,7 @@ def test_two_objects_that_change_places_are_a_change(add_body, play):
     assert shown_notices() == []
     for modifier, other in zip(body.modifiers, ("B", "A"), strict=False):
         modifier.object = bpy.data.objects[other]
-    assert "Cube was changed since it was simulated: its mesh;" in only(ids.SIMULATE)
+    assert "Cube is out of date: mesh." in only(ids.SIMULATE)
 
 
 def test_frames_that_are_played_are_not_compared_anew(scene, add_body, play, monkeypatch):
@@ -521,9 +524,9 @@ def test_what_a_driver_reads_and_a_constraint_clings_to_counts(add_body, play):
     play(3)
     assert shown_notices() == []
     hand.location.x += 0.5
-    assert "Cube was changed since it was simulated: its Hand;" in only(ids.SIMULATE)
+    assert "Cube is out of date: Hand." in only(ids.SIMULATE)
     hand.location.x -= 0.5
     assert shown_notices() == []
     plate.data.vertices[0].co.z += 0.2
     plate.data.update()
-    assert "Cube was changed since it was simulated: its Plate;" in only(ids.SIMULATE)
+    assert "Cube is out of date: Plate." in only(ids.SIMULATE)

@@ -269,17 +269,18 @@ def test_bodies_and_colliders_are_read_in_one_pass(scene, add_plate):
 def test_faces_that_change(add_plate):
     array = add_plate().modifiers.new("Array", "ARRAY")
     array.driver_add("count").driver.expression = "1 + (frame > 2)"
-    message = "Plate has other faces at frame 3 than at frame 1; a collider keeps them. Remove the"
+    message = (
+        "Plate has other faces at frame 3 than at frame 1, and a collider must keep its "
+        "faces. Remove the"
+    )
     assert refusal().startswith(message)
 
 
 def test_a_mesh_without_faces(add_plate):
     add_plate().data = bpy.data.meshes.new("Empty")
-    assert refusal().startswith(
-        "Plate is a collider without faces; give it some, or untick Collider."
-    )
+    assert refusal().startswith("Plate is a collider without faces. Add faces, or untick Collider.")
 
 
 def test_a_vertex_at_nan(add_plate):
     add_plate().data.vertices[2].co.y = float("nan")
-    assert "Plate: vertex 2 is not at a finite position at frame 1; check its mesh" in refusal()
+    assert "Plate: vertex 2 is not at a finite position at frame 1. Check its mesh" in refusal()

@@ -174,16 +174,18 @@ def test_a_group_without_weights_is_refused(add_body):
 @pytest.mark.parametrize(
     ("kind", "domain", "told"),
     [
-        ("FLOAT", "FACE", "of the type Float on the domain Face"),
-        ("FLOAT", "CORNER", "of the type Float on the domain Face Corner"),
-        ("BOOLEAN", "POINT", "of the type Boolean on the domain Point"),
-        ("FLOAT_COLOR", "FACE", "of the type Color on the domain Face"),
+        ("FLOAT", "FACE", "is Float on Face"),
+        ("FLOAT", "CORNER", "is Float on Face Corner"),
+        ("BOOLEAN", "POINT", "is Boolean on Point"),
+        ("FLOAT_COLOR", "FACE", "is Color on Face"),
     ],
 )
 def test_attributes_of_another_kind_are_refused_with_what_is_wanted(add_body, kind, domain, told):
     add_attribute(obj := add_body(), kind, domain)
     obj.supple.paint_damping = "Head"
-    with refusal(f"Cube: the attribute 'Head' cannot paint its Damping: it is {told}, and .* Conv"):
+    with refusal(
+        rf"Cube: the attribute 'Head' cannot paint its Damping, since it {told}\. .* Conv"
+    ):
         captured()
 
 
@@ -204,7 +206,7 @@ def test_modifiers_that_lose_the_paint_are_told(add_body, kind):
         add_attribute(obj, "FLOAT", "POINT", np.ones(8))
     obj.modifiers.new("Remesh", "REMESH").voxel_size = 0.3
     obj.supple.paint_young = "Head"
-    with refusal(f"Cube: its modifiers lose the {kind} 'Head' that paints its Stiffness"):
+    with refusal(f"Cube: its modifiers drop the {kind} 'Head' that paints its Stiffness"):
         captured()
 
 

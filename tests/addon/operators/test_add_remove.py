@@ -73,7 +73,7 @@ def test_a_soft_body_is_not_added_twice(cube):
 def test_what_can_be_converted_says_how(scene, add, kind):
     add()
     name = bpy.context.object.name
-    cure = f"{name} is a {kind}, not a mesh; choose Object › Convert › Mesh first."
+    cure = f"{name} is a {kind}, not a mesh. Choose Object › Convert › Mesh first."
     assert selection.why_none(bpy.context) == cure
     assert ("INFO", cure) in drawn(SUPPLE_PT_main, bpy.context.object).texts
     assert not bpy.ops.supple.simulate.poll()
@@ -88,7 +88,7 @@ def _add_tube() -> None:
 
 def test_a_hidden_mesh_is_told_to_be_hidden(cube):
     cube.hide_set(True)
-    cure = "Cube is hidden, and what is hidden is not selected; show it first."
+    cure = "Cube is hidden and cannot be selected. Show it first."
     assert ("INFO", cure) in drawn(SUPPLE_PT_main, cube).texts
     assert not bpy.ops.supple.add.poll() and not bpy.ops.supple.simulate.poll()
 
@@ -96,7 +96,7 @@ def test_a_hidden_mesh_is_told_to_be_hidden(cube):
 def test_a_mesh_becomes_one_where_its_modifiers_leave_it_faces(scene):
     bpy.ops.mesh.primitive_circle_add(vertices=8)
     ring = bpy.context.object
-    cure = f"{ring.name} has no faces, and a soft body needs a surface to fill; give it some first."
+    cure = f"{ring.name} has no faces, and a soft body needs a surface to fill. Add faces first."
     assert selection.why_none(bpy.context) == cure
     assert not bpy.ops.supple.add.poll() and not bpy.ops.supple.simulate.poll()
     screw = ring.modifiers.new("Screw", "SCREW")

@@ -100,16 +100,14 @@ def test_clay_brings_its_plasticity_along_and_says_how_high_it_stands(add_body, 
     bpy.ops.supple.apply_preset(preset="clay", size="real")
     clay = PRESETS["clay"]
     assert capture(bpy.context).scene.bodies[0].plasticity == Plasticity(clay.yield_stress)
-    assert "Too high" not in capfd.readouterr().out
+    assert "will slump" not in capfd.readouterr().out
     body.scale.z = 3.0
     bpy.context.view_layer.update()
     bpy.ops.supple.apply_preset(preset="clay", size="real")
-    assert "Too high to stand: Cube; it slumps where it is more than 2.3 m high." in (
-        capfd.readouterr().out
-    )
+    assert "Cube will slump: this material stands up to 2.3 m." in (capfd.readouterr().out)
     menu = bpy.ops.supple.apply_preset.get_rna_type().properties["preset"]
     told = menu.enum_items["clay"].description
-    assert told.startswith("Stands when it is up to 2.3 m high; what is higher slumps.\n9.6 MPa")
+    assert told.startswith("Stands up to a height of 2.3 m; higher bodies slump.\n9.6 MPa")
     assert "yields at 41 kPa" in told
 
 
@@ -165,4 +163,4 @@ def test_a_monkey_of_two_metres_keeps_the_look_of_gelatine(scene, capfd):
     bpy.context.view_layer.update()
     text, is_problem = suited.sag_message(scene, bpy.context.object)
     assert text.startswith("Sags by about") and not is_problem
-    assert "Gelatine Dessert, as at hand size: Suzanne." in capfd.readouterr().out
+    assert "Gelatine Dessert, As at Hand Size: Suzanne." in capfd.readouterr().out

@@ -23,7 +23,9 @@ def test_a_plain_bake_is_for_export_and_says_so_and_one_for_this_file_says_what_
     assert len(bpy.data.actions) == 1
     play(3)
     message = actions.bake(bpy.context, kind="file")
-    assert "glTF and FBX files do not. For these, bake with Keys: Export." in message
+    assert (
+        "glTF and FBX files do not. For glTF and FBX, set Keys to Export and bake again." in message
+    )
     assert not first.data.shape_keys.use_relative
     assert len(bpy.data.actions) == 1
     actions.free(bpy.context)
@@ -66,7 +68,10 @@ def test_free_says_which_meshes_stay_since_they_were_edited(scene, add_body, pla
     edited = next(obj for obj in twins if obj.data != mesh)
     edited.data.materials.append(bpy.data.materials.new("Red"))
     message = actions.free(bpy.context)
-    assert f"Since they were edited after Bake, meshes of their own stay: {edited.name}." in message
+    assert (
+        f"These objects keep their own meshes, which were edited after Bake: {edited.name}."
+        in message
+    )
     assert [obj.data == mesh for obj in (first, *twins)].count(True) == 2
 
 
@@ -79,15 +84,14 @@ def test_a_bake_of_an_outdated_run_says_so_first_and_afterwards(scene, add_body,
     changes = bake_run.outdated_changes(bpy.context)
     assert changes == ["Cube: Stiffness", "Scene: Ground Height"]
     assert bake_run.outdated_warning(changes) == (
-        "The simulation is out of date, since this was changed: Cube: Stiffness; Scene: Ground "
-        "Height."
+        "The simulation is out of date. Changed since: Cube: Stiffness; Scene: Ground Height."
     )
     message = actions.bake(bpy.context)
-    assert message.startswith("Baked 4 frames to shape keys: Cube. It is of the simulation before")
-    assert (
-        "what was changed since (Cube: Stiffness; Scene: Ground Height); simulate and bake again "
-        "for that." in message
+    assert message.startswith(
+        "Baked 4 frames to shape keys: Cube. The bake is out of date, "
+        "since this was changed after the"
     )
+    assert "simulation: Cube: Stiffness; Scene: Ground Height. Simulate and bake again." in message
 
 
 def test_in_a_window_an_outdated_bake_is_asked_about(scene, add_body, play, monkeypatch):

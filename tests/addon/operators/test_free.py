@@ -18,7 +18,7 @@ def test_it_says_whose_frames_and_whose_baked_keys_are_gone(add_body, play):
         "Removed the simulated frames of Sphere and the baked shape keys of Sphere."
     )
     assert actions.baked_bodies(bpy.context.scene) == []
-    assert actions.free(bpy.context) == "There was nothing to remove."
+    assert actions.free(bpy.context) == "There is nothing to remove."
 
 
 def test_without_a_bake_it_speaks_of_frames_alone(add_body, play):

@@ -45,7 +45,7 @@ def test_offline_it_is_refused_before_it_asks_with_the_cure() -> None:
 def test_offline_the_panel_says_so_above_the_button(scene, monkeypatch) -> None:
     monkeypatch.setattr(solver_environment, "find", lambda: None)
     text = " ".join(text for _, text in drawn(SUPPLE_PT_main, None).texts)
-    assert "Blender is set to stay offline. Turn on Preferences > System" in text
+    assert "Online access is off. Turn on Preferences > System" in text
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def event(kind: str) -> Any:
 def test_steps_are_taken_by_a_timer_until_the_last(monkeypatch) -> None:
     monkeypatch.setattr(runs, "current", None)
     operator = Operator(Work())
-    assert _why_busy() == "Working; Esc cancels that."
+    assert _why_busy() == "Working. Press Esc to cancel."
     assert operator.modal(CONTEXT, event("X")) == {"RUNNING_MODAL"}
     assert operator.modal(CONTEXT, event("TIMER")) == {"RUNNING_MODAL"}
     assert operator.modal(CONTEXT, event("TIMER")) == {"FINISHED"}
@@ -114,11 +114,11 @@ def test_esc_cancels_what_lets_nothing_else_happen_while_the_animation_plays(mon
 
 def test_what_there_is_nothing_left_for_ends_and_leaves_redo_what_it_has(monkeypatch) -> None:
     monkeypatch.setattr(runs, "current", None)
-    work = Work(GoneError("Cube is no soft body any more."))
+    work = Work(GoneError("Cube is not a soft body anymore."))
     operator = Operator(work)
     operator.changes_meanwhile = True
     assert operator.modal(CONTEXT, event("TIMER")) == {"CANCELLED"}
-    assert operator.said == [("INFO", "Cube is no soft body any more. Cancelled.")]
+    assert operator.said == [("INFO", "Cube is not a soft body anymore. Cancelled.")]
     assert work.is_cancelled and runs.current is None
 
 

@@ -74,10 +74,10 @@ def test_what_shapes_the_frames_anew_is_told_once_something_has_touched(add_body
     assert said_of_surface(body) == ""
     body.supple.touching_report = "The mesh touches."
     said = said_of_surface(body)
-    assert "Round shapes the frames anew" in said and "Apply it" in said
+    assert "Round shapes the simulated frames again" in said and "Apply it" in said
     second = body.modifiers.new("Solid", "SOLIDIFY")
     said = said_of_surface(body)
-    assert "Round and Solid shape the frames anew" in said and "Apply them" in said
+    assert "Round and Solid shape the simulated frames again" in said and "Apply them" in said
     first.show_viewport = second.show_viewport = False
     assert said_of_surface(body) == "The mesh touches."
 
@@ -91,9 +91,12 @@ def test_nothing_is_told_where_what_touches_is_seen(add_body, play):
     subdivision.levels = 2
     bpy.context.view_layer.update()
     said = said_of_surface(body)
-    assert "Round shapes the frames anew" in said and "Simulate again to see what touches" in said
+    assert (
+        "Round shapes the simulated frames again" in said
+        and "Simulate again to see that surface" in said
+    )
     body.supple.smooth = 2
-    assert "Round shapes the frames anew" in said_of_surface(body)
+    assert "Round shapes the simulated frames again" in said_of_surface(body)
 
 
 def said_of_surface(body: bpy.types.Object) -> str:

@@ -54,7 +54,7 @@ def test_the_integrator_of_the_menu_simulates_and_is_shown(scene, add_body, solv
     message = actions.simulate(bpy.context)
     last = log(scene).records()[-1]
     assert (last["integrator"], last["substeps"]) == ("Implicit Euler", 1)
-    assert steps(scene).startswith("Implicit Euler, 1 step a frame, ")
+    assert steps(scene).startswith("Implicit Euler, 1 step per frame, ")
     assert f"{steps(scene)}." in message
 
 
@@ -80,7 +80,7 @@ def test_frames_that_did_not_converge_are_a_warning(scene, add_body, solver_here
     add_body()
     actions.simulate(bpy.context)
     log(scene).append_record(log(scene).records()[2] | {"converged": False})
-    warning = "1 frame did not reach the tolerance: more substeps help"
+    warning = "1 frame did not reach the tolerance. Raise Substeps"
     assert sidebar(scene)[-1] == ("ERROR", warning)
     assert f"{warning}." in actions.simulate(bpy.context)
 
@@ -260,4 +260,4 @@ def test_while_an_animation_plays_notices_stay_as_they_were_last_drawn(scene, ad
     assert drawn(SUPPLE_PT_main, body, is_playing=True).texts == still
     stopped = drawn(SUPPLE_PT_main, body).texts
     assert stopped != still
-    assert any("simulate again" in text for _, text in stopped)
+    assert any("out of date" in text for _, text in stopped)

@@ -33,5 +33,5 @@ def test_the_order_of_the_stack_is_told(add_body):
     assert drawn(SUPPLE_PT_pins, obj).texts == []
     obj.modifiers.new("Armature", "ARMATURE").object = bpy.data.objects.new("Rig", None)
     obj.modifiers.new("Subdivision", "SUBSURF")
-    text = ("MODIFIER", "Armature drives, Subdivision refines.")
+    text = ("MODIFIER", "Follows: Armature. Applied after: Subdivision.")
     assert drawn(SUPPLE_PT_pins, obj).texts == [text]

@@ -22,7 +22,7 @@ def test_a_body_that_cannot_carry_itself_is_told_what_it_needs(add_body):
     body.supple.density, body.supple.yield_stress = 1000.0, 9000.0
     ((icon, text),) = drawn(SUPPLE_PT_plasticity, body).texts
     # 1000 kg/m³ · 9.81 m/s² · 1 m
-    assert icon == "INFO" and "a column of its height needs 9810 Pa" in text
+    assert icon == "INFO" and "a Yield Stress of 9810 Pa" in text
     body.supple.yield_stress = 9900.0
     assert drawn(SUPPLE_PT_plasticity, body).texts == []
 

@@ -192,7 +192,7 @@ def test_a_mesh_that_is_shared_and_an_attribute_of_the_users_own_are_refused(sce
         actions.show_field(bpy.context, "speed")
     bpy.data.objects.remove(other)
     obj.data.attributes.new(title("speed"), "INT", "FACE")
-    with pytest.raises(SuppleError, match="an attribute Supple Speed of its own; rename it"):
+    with pytest.raises(SuppleError, match="already has an attribute Supple Speed"):
         actions.show_field(bpy.context, "speed")
     assert obj.data.attributes[title("speed")].data_type == "INT"
 
@@ -257,7 +257,7 @@ def test_what_cannot_be_recorded_is_greyed_with_the_reason(scene, add_body, monk
     def reasons() -> list[str]:
         return [text for icon, text in drawn(SUPPLE_PT_fields, body).texts if icon == "INFO"]
 
-    waits = "Nothing is simulated yet; press Simulate first."
+    waits = "Nothing is simulated yet. Press Simulate first."
     assert reasons() == ["No soft body has Plasticity.", waits]
     body.supple.use_plasticity = True
     assert reasons() == [waits]
@@ -266,7 +266,7 @@ def test_what_cannot_be_recorded_is_greyed_with_the_reason(scene, add_body, monk
     scene.supple.ground_response, scene.supple.contact = "barrier", "never"
     assert reasons() == [waits]
     scene.supple.use_ground = False
-    assert reasons()[0] == "There is nothing to touch, without ground and contact."
+    assert reasons()[0] == "There is no pressure without ground and contact."
     bpy.ops.object.empty_add(type="SPHERE")
     bpy.context.object.supple.collider = True
     assert reasons()[0].startswith("Without contact, colliders have no pressure. Set Contact to ")

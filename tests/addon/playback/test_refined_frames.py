@@ -198,7 +198,7 @@ def test_an_object_that_would_stand_still_says_so(scene, add_body, play):
     assert shown_notices() == []
     absolute(find_refined(obj)[0].filepath).unlink()
     (notice,) = shown_notices()
-    assert "0_both_of_rest.pc2 is not there" in str(notice)
+    assert "0_both_of_rest.pc2 is missing" in str(notice)
 
 
 def test_the_frames_are_shown_again_once_nothing_is_made_of_the_rest(scene, add_body, play):

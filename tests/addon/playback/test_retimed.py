@@ -147,7 +147,7 @@ def test_other_settings_and_drivers_come_back_and_do_not_act_twice(scene, add_bo
     weaken(find_modifier(obj))
     shown = [seen(obj, frame) for frame in FRAMES]
     message = actions.bake(bpy.context)
-    assert "As the Mesh Cache modifier shows the frames, not as simulated: Cube." in message
+    assert "Baked with the edited settings of the Mesh Cache modifier: Cube." in message
     for frame, expected in zip(FRAMES, shown, strict=True):
         np.testing.assert_allclose(seen(obj, frame), expected, rtol=0, atol=TOLERANCE)
 
@@ -202,7 +202,7 @@ def test_a_retimed_modifier_is_no_change_of_what_was_simulated(scene, add_body, 
     scene.frame_end = 30
     assert outdated.message(bpy.context) == ""
     obj.location.x += 1.0
-    assert any("was changed since it was simulated: its place" in n.text for n in shown_notices())
+    assert any("is out of date: place" in n.text for n in shown_notices())
 
 
 def test_an_action_strip_on_the_modifier_is_no_change_either(scene, add_body, play):

@@ -167,11 +167,11 @@ def test_the_panels_show_how_it_sags_and_the_buttons(cube):
     assert ids.SUIT_YOUNG in layout.buttons
     assert ids.SUIT_RESOLUTION in drawn(SUPPLE_PT_mesh, cube).buttons
     cube.supple.young = 1e3
-    assert ("ERROR", "Too soft for its size: it lies down.") in drawn(
+    assert ("ERROR", "Too soft for its size: it will collapse.") in drawn(
         SUPPLE_PT_material, cube
     ).texts
     cube.supple.young = 1e9
-    assert ("INFO", "Hardly sags: it looks rigid.") in drawn(SUPPLE_PT_material, cube).texts
+    assert ("INFO", "Hardly sags: it will look rigid.") in drawn(SUPPLE_PT_material, cube).texts
 
 
 def test_what_is_reported_while_it_plays_is_of_its_rest_shape(scene, add_body, play):
@@ -188,7 +188,7 @@ def test_a_preset_says_what_size_it_is_made_for(cube, capfd):
     bpy.ops.supple.add()
     bpy.ops.supple.apply_preset(preset="gelatine_dessert", size="real")
     output = capfd.readouterr().out
-    assert "Too soft for the size of Cube: it sags by a tenth when it is 8.8 cm high." in output
+    assert "Cube will collapse: this material holds its shape up to 8.8 cm." in output
     bpy.ops.supple.apply_preset(preset="silicone", size="real")
     assert "Too soft" not in capfd.readouterr().out
     items = bpy.ops.supple.apply_preset.get_rna_type().properties["preset"].enum_items
@@ -242,7 +242,7 @@ def test_what_jiggles_does_not_sag_and_keeps_the_stiffness_of_its_speed(cube, ca
     assert ids.SUIT_YOUNG not in drawn(SUPPLE_PT_material, cube).buttons
     bpy.ops.supple.suit_young()
     assert cube.supple.young == 100.0
-    assert "Cube jiggles, and keeps the stiffness" in capfd.readouterr().out
+    assert "Cube jiggles, and its stiffness" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -356,7 +356,7 @@ def test_a_body_that_comes_on_top_later_counts(scene):
     top.location.z = 4.0
     bpy.context.view_layer.update()
     (message,) = suited.refresh(bpy.context, 1)
-    assert message.startswith("Cube now has the stiffness that suits its pins and its load")
+    assert message.startswith("Cube: Stiffness was set to")
     assert low.supple.young == alone
 
 

@@ -32,7 +32,9 @@ def test_a_force_field_that_acts_is_not_named_until_it_is_hidden(add_body, kind)
     field = bpy.context.object
     assert messages() == []
     field.hide_set(True)
-    assert only() == f"{field.name} has a force field and is hidden, so it does not act. Show it."
+    assert only() == (
+        f"{field.name} has a force field and is hidden, so that it has no effect. Show it."
+    )
 
 
 @pytest.mark.parametrize(
@@ -40,8 +42,14 @@ def test_a_force_field_that_acts_is_not_named_until_it_is_hidden(add_body, kind)
     [
         ("GUIDE", "its force field Curve Guide does not act on soft bodies"),
         ("BOID", "its force field Boid does not act on soft bodies"),
-        ("TEXTURE", "its force field Texture has no Texture, and would not act"),
-        ("FLUID_FLOW", "its force field Fluid Flow has no Domain Object. Choose one, or hide it."),
+        (
+            "TEXTURE",
+            ("its force field Texture does not act on soft bodies, with or without a Texture"),
+        ),
+        (
+            "FLUID_FLOW",
+            ("its force field Fluid Flow has no Domain Object. Choose one, or hide the field."),
+        ),
     ],
 )
 def test_a_force_field_of_a_kind_that_does_not_act_is_named(add_body, kind, message):
@@ -60,14 +68,14 @@ def test_what_flows_must_be_in_a_domain_that_is_shown_and_baked(add_body):
     # In no scene: this process has no fluids, and a domain that is evaluated ends it.
     box = bpy.data.objects.new("Box", bpy.data.meshes.new("Box"))
     own.source_object = box
-    assert "has Box for its Domain Object, which is no fluid domain in the viewport" in only()
+    assert "uses Box as its Domain Object, which is not a fluid domain in the viewport" in only()
     modifier = box.modifiers.new("Fluid", "FLUID")
-    assert "which is no fluid domain in the viewport" in only()
+    assert "which is not a fluid domain in the viewport" in only()
     modifier.fluid_type = "DOMAIN"
     unbaked = "its force field Fluid Flow needs the fluid in Box to be baked first"
     assert unbaked in only()
     modifier.show_viewport = False
-    assert "which is no fluid domain in the viewport" in only()
+    assert "which is not a fluid domain in the viewport" in only()
 
 
 class _Baked:
@@ -88,9 +96,9 @@ class _Baked:
         ({"use_adaptive_domain": True}, False, "Untick Adaptive Domain and bake it again"),
         ({"use_noise": True}, True, "the smoke in Box, which has Noise. Untick Smoke Density"),
         ({"domain_type": "LIQUID"}, True, "which is a liquid. Untick Smoke Density"),
-        ({"use_noise": True}, False, "where there are no fluids. Simulate in Blender itself."),
-        ({"domain_type": "LIQUID"}, False, "where there are no fluids"),
-        ({}, True, "where there are no fluids"),
+        ({"use_noise": True}, False, "this build has no fluids. Simulate in Blender itself."),
+        ({"domain_type": "LIQUID"}, False, "this build has no fluids"),
+        ({}, True, "this build has no fluids"),
     ],
 )
 def test_what_blender_does_not_tell_of_a_baked_domain_is_named(
@@ -108,7 +116,7 @@ def test_what_blender_does_not_tell_of_a_baked_domain_is_named(
     modifier.domain_settings.cache_directory = str(tmp_path)
     source = SimpleNamespace(name="Box", modifiers=[shown], library=None)
     field = SimpleNamespace(source_object=source, use_smoke_density=with_smoke)
-    gone = f"baked again: its files are not in {tmp_path}. Do so, or hide the field."
+    gone = f"baked again: its files are not in {tmp_path}. Bake it, or hide the field."
     assert gone in force_fields.why_unread(field)
     (tmp_path / "data").mkdir()
     assert gone in force_fields.why_unread(field)
@@ -119,10 +127,10 @@ def test_what_blender_does_not_tell_of_a_baked_domain_is_named(
 @pytest.mark.parametrize(
     ("setting", "value", "message"),
     [
-        ("shape", "SURFACE", "from its origin, whatever its shape: Surface is ignored"),
-        ("shape", "POINTS", "whatever its shape: Every Point is ignored"),
-        ("use_absorption", True, "nothing absorbs its force field"),
-        ("noise", 1.0, "the Noise of its force field comes in gusts"),
+        ("shape", "SURFACE", "the shape Surface of its force field is ignored"),
+        ("shape", "POINTS", "the shape Every Point of its force field is ignored"),
+        ("use_absorption", True, "no object absorbs its force field"),
+        ("noise", 1.0, "the Noise of its force field is one gust"),
     ],
 )
 def test_a_setting_of_a_force_field_that_is_not_as_in_blender_is_named(
@@ -150,7 +158,7 @@ def test_keyed_numbers_of_a_force_field_count_and_keyed_choices_are_named(add_bo
 def test_the_force_fields_of_bodies_and_particles_are_named(add_body):
     body = add_body()
     field_of(body)
-    assert only().startswith("Cube: the force field of a soft body does not act")
+    assert only().startswith("Cube: force fields on soft bodies have no effect")
     body.field.type = "NONE"
     bpy.ops.mesh.primitive_plane_add()
     plane = bpy.context.object
@@ -172,7 +180,7 @@ def test_an_absorbed_field_is_said_to_meet_nothing_until_there_is_something_to_a
     bpy.ops.object.empty_add()
     fan = bpy.context.object
     field_of(fan).use_absorption = True
-    nothing = f"{fan.name}: nothing absorbs its force field. Give what shall stand in the way"
+    nothing = f"{fan.name}: no object absorbs its force field. Add Physics › Collision"
     assert only().startswith(nothing)
     bpy.ops.mesh.primitive_plane_add()
     wall = bpy.context.object
@@ -185,7 +193,7 @@ def test_an_absorbed_field_is_said_to_meet_nothing_until_there_is_something_to_a
     assert only().startswith(nothing)
     wall.hide_set(False)
     absorber(body)
-    assert only().startswith(f"{body.name}: a soft body absorbs no force field.")
+    assert only().startswith(f"{body.name}: soft bodies do not absorb force fields.")
     fan.field.use_absorption = False
     assert [line.partition(": ")[0] for line in messages()] == [wall.name]
 
@@ -203,11 +211,11 @@ def test_a_floor_below_the_ground_is_named(scene, add_body):
     add_body(location=(0, 0, 1))
     floor = add_collider("plane", size=10, location=(0, 0, -3))
     assert only() == (
-        "Plane: the collider is below the ground, down to -3 m, and bodies land on that first, at "
-        "0 m. Lower its Height, or untick Ground, under Scene."
+        "Plane: the collider is below the ground, down to -3 m, and bodies land on the ground "
+        "at 0 m first. Lower the Height of the ground, or untick Ground."
     )
     floor.hide_set(True)
-    assert only() == "Plane is a collider and hidden, so nothing lands on it. Show it."
+    assert only() == "Plane is a hidden collider, so that nothing lands on it. Show it."
     floor.hide_set(False)
     scene.supple.use_ground = False
     assert messages() == []
@@ -251,7 +259,7 @@ def body(add_body) -> bpy.types.Object:
 
 def told() -> list[str]:
     bpy.context.view_layer.update()
-    return [line for line in ignored.messages(bpy.context) if "moves nothing" in line]
+    return [line for line in ignored.messages(bpy.context) if "has no effect, since" in line]
 
 
 CACHES = {"MDD": mdd_cache, "PC2": pc2_cache, "Alembic": alembic_cache}
@@ -267,7 +275,7 @@ def test_a_file_that_is_gone_is_told_by_object_modifier_and_file(body, add):
     path.unlink()
     (line,) = told()
     assert line.startswith(
-        f"Cube: the modifier {modifier.name} moves nothing, since its file {path} is not there."
+        f"Cube: the modifier {modifier.name} has no effect, since its file {path} is missing."
     )
     modifier.show_viewport = False
     assert told() == []
@@ -278,7 +286,7 @@ def test_it_is_told_before_a_run(body, monkeypatch):
     pc2_cache(body)
     Path(body.modifiers[0].filepath).unlink()
     warnings = runs.Simulation(bpy.context).warnings
-    assert sum("moves nothing, since its file" in line for line in warnings) == 1
+    assert sum("has no effect, since its file" in line for line in warnings) == 1
 
 
 def test_a_path_beside_the_file_is_found(body, tmp_path):
@@ -289,14 +297,17 @@ def test_a_path_beside_the_file_is_found(body, tmp_path):
     body.modifiers[0].filepath = f"//{cache.name}"
     assert told() == []
     body.modifiers[0].filepath = "//other.pc2"
-    assert f"its file {tmp_path / 'other.pc2'} is not there" in told()[0]
+    assert f"its file {tmp_path / 'other.pc2'} is missing" in told()[0]
 
 
 @pytest.mark.parametrize("kind", ["MESH_CACHE", "MESH_SEQUENCE_CACHE"])
 def test_one_without_a_file_is_told(body, kind):
     body.modifiers.new("Cache", kind)
     assert told() == [
-        "Cube: the modifier Cache moves nothing, since no file is chosen. Choose one, or remove it."
+        (
+            "Cube: the modifier Cache has no effect, since no file is chosen. Choose one, or "
+            "remove it."
+        )
     ]
 
 
@@ -310,7 +321,7 @@ def test_points_of_another_mesh_are_told(body):
 def test_a_file_of_another_format_is_told(body):
     pc2_cache(body)
     Path(body.modifiers[0].filepath).write_bytes(b"ply\nformat ascii 1.0\nelement")
-    assert "points.pc2 is no PC2 file" in told()[0]
+    assert "points.pc2 is not a PC2 file" in told()[0]
 
 
 def test_an_object_that_a_file_does_not_have_is_told(body):
@@ -334,7 +345,7 @@ def test_colliders_and_constraints_are_looked_at_too(body):
     constraint = carrier.constraints.new("TRANSFORM_CACHE")
     lines = told()
     assert len(lines) == 2
-    assert lines[0].startswith("Plane: the modifier Waves moves nothing, since its file /nowhere")
-    assert lines[1].startswith("Empty: the constraint Transform Cache moves nothing, since no file")
+    assert lines[0].startswith("Plane: the modifier Waves has no effect, since its file /nowhere")
+    assert lines[1].startswith("Empty: the constraint Transform Cache has no effect, since no file")
     constraint.enabled = floor.modifiers[0].show_viewport = False
     assert told() == []

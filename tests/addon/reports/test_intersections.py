@@ -75,7 +75,7 @@ def test_faces_are_found_where_the_object_is_at_the_start(scene, add_body):
         obj.keyframe_insert("location", frame=frame)
     scene.frame_set(4)
     message = intersections.select(bpy.context, report(Cube=[[0.0, 0.06, 0.0]]))
-    assert message == "Selected Cube and their faces that intersect; Tab shows these."
+    assert message == "Selected Cube and their intersecting faces. Press Tab to see the faces."
     assert selected_faces(obj) == [[0, 1, 0]]
     assert scene.frame_current == 4
 
@@ -104,7 +104,7 @@ def test_edit_mode_is_left_first(scene, add_body):
 
 
 def test_objects_that_are_gone_are_reported(scene, add_body):
-    with pytest.raises(SuppleError, match="not there any more"):
+    with pytest.raises(SuppleError, match="were removed"):
         intersections.select(bpy.context, report(Gone=[[0, 0, 0]]))
 
 
@@ -178,7 +178,7 @@ def test_a_run_that_fails_of_it_is_shown_and_cured(scene, add_body, monkeypatch)
     operator = SimpleNamespace(_run=SimpleNamespace(job=runs.Tetrahedralization(bpy.context).job))
     message = WorkerOperator.explain(operator, bpy.context, "Why.")
     assert re.fullmatch(
-        r"Why\. Selected \w+, \w+ and their faces that .* Tab shows these\.", message
+        r"Why\. Selected \w+, \w+ and their intersecting faces\. Press Tab .*\.", message
     )
     assert lower.select_get() and upper.select_get()
     session.stop()

@@ -44,7 +44,7 @@ def test_a_step_of_the_frame_range_is_said_before_a_run(scene, add_body):
     add_body()
     scene.frame_step = 3
     (line,) = (text for text in notices.before_a_run(bpy.context) if "Step" in text)
-    assert line.startswith("The Step 3 under Output › Frame Range skips frames")
+    assert line.startswith("The Step 3 under Output › Frame Range only affects")
     scene.frame_step = 1
     assert not any("Step" in text for text in notices.before_a_run(bpy.context))
 
@@ -81,7 +81,7 @@ def test_a_bake_and_a_free_change_nothing_that_was_simulated(scene, add_body, pl
     play(3)
     frames, start = mesh_cache.read(obj)
     shape_keys.bake(obj, frames, start)
-    assert "newer than its bake" in only(ids.BAKE)
+    assert "older than its simulation" in only(ids.BAKE)
     shape_keys.free(obj)
     assert shown_notices() == []
 
@@ -92,11 +92,11 @@ def test_frames_that_are_gone_or_cut_off_are_reported_and_not_baked(add_body, pl
     path = job.folder / "playback" / "0.pc2"
     path.write_bytes(path.read_bytes()[:-1])
     assert "Cube does not play its frames:" in only(ids.SIMULATE)
-    assert "is cut off" in only(ids.SIMULATE)
+    assert "is incomplete" in only(ids.SIMULATE)
     shutil.rmtree(job.folder)
-    assert "0.pc2 is not there. Bring it back, or simulate again." in only(ids.SIMULATE)
+    assert "0.pc2 is missing. Restore it, or simulate again." in only(ids.SIMULATE)
     assert not bpy.ops.supple.bake.poll()
-    assert "is not there" in actions.why_no_bake(bpy.context)
+    assert "is missing" in actions.why_no_bake(bpy.context)
 
 
 def test_undoing_free_says_that_the_frames_are_gone(scene, add_body, play):
@@ -128,7 +128,7 @@ def test_modifiers_before_the_frames_are_reported_and_put_behind_them(add_body, 
     obj.modifiers.new("Round", "BOOLEAN")
     play(3)
     obj.modifiers.move(0, 1)
-    assert "Cube's Round comes before its simulated frames" in only(ids.ORDER_MODIFIERS)
+    assert "Round of Cube comes before the simulated frames" in only(ids.ORDER_MODIFIERS)
     assert press(shown_notices()[0]) == {"FINISHED"}
     assert [modifier.type for modifier in obj.modifiers] == ["MESH_CACHE", "BOOLEAN"]
     assert shown_notices() == []
@@ -140,7 +140,7 @@ def test_what_could_drive_and_comes_after_the_frames_is_reported_and_made_to(add
     play(3)
     obj.modifiers.move(1, 0)
     (notice, *_) = [each for each in shown_notices() if each.operator == ids.ORDER_MODIFIERS]
-    assert "Rig of Cube comes after its simulated frames" in notice.text
+    assert "Rig of Cube comes after the simulated frames" in notice.text
     assert not notice.is_problem
     assert press(notice) == {"FINISHED"}
     assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE", "MESH_CACHE"]
@@ -156,7 +156,7 @@ def test_a_key_added_after_bake_is_reported_and_made_to_work(add_body, play):
     key = obj.shape_key_add(name="Correction", from_mix=False)
     key.points[0].co.z += 1.0
     key.value = 1.0
-    assert "do nothing beside its absolute keys" in only(ids.MAKE_KEYS_WORK)
+    assert "were added after Bake and have no effect" in only(ids.MAKE_KEYS_WORK)
     assert press(shown_notices()[0]) == {"FINISHED"}
     moved = evaluated_positions(obj, 3) - before
     np.testing.assert_allclose(moved[0], [0, 0, 1], atol=1e-6)
@@ -176,7 +176,7 @@ def test_the_tab_says_what_is_alike_once_with_one_button(add_body, play):
     assert len(layout.texts) == 6
     assert layout.texts[0][0] == "ERROR"
     assert layout.texts[0][1].startswith("Cube 0 does not play its frames:")
-    assert layout.texts[-1][1] == "And so for 2 more."
+    assert layout.texts[-1][1] == "And 2 more."
 
 
 def test_while_an_animation_plays_the_tab_keeps_what_it_says_of_each_scene(scene, add_body, play):
@@ -236,7 +236,7 @@ def test_free_of_a_body_that_is_edited_keeps_its_frames(add_body, play):
 
 @pytest.mark.parametrize(
     ("count", "names"),
-    [(3, "Copy 0, Copy 1, Copy 2;"), (5, "Copy 0, Copy 1, Copy 2 and 2 more;")],
+    [(3, "Copy 0, Copy 1, Copy 2."), (5, "Copy 0, Copy 1, Copy 2 and 2 more.")],
 )
 def test_of_many_names_three_are_reported(scene, add_body, count, names):
     obj = add_body()
@@ -254,7 +254,7 @@ def test_a_pin_group_that_is_gone_is_told_of_before_the_run(add_body, play):
     body.supple.pin_group = "Pins"
     assert shown_notices() == []
     body.vertex_groups.remove(group)
-    assert only("") == "Cube has no vertex group 'Pins' to pin; choose another group."
+    assert only("") == "Cube has no vertex group 'Pins' to pin. Choose another group."
 
 
 def test_a_bake_of_the_frames_that_are_played_again_is_not_called_older(scene, add_body, play):
@@ -266,7 +266,7 @@ def test_a_bake_of_the_frames_that_are_played_again_is_not_called_older(scene, a
     assert shape_keys.has_bake(body) and shown_notices() == []
     scene.frame_end = 4
     play(3)
-    assert "newer than its bake" in only(ids.BAKE)
+    assert "older than its simulation" in only(ids.BAKE)
 
 
 def reported() -> str:
@@ -291,7 +291,7 @@ def test_a_body_is_reported_where_rounding_is_more_than_a_thousandth_of_a_cell(
     body.location = (-1.5 * limit, 0.0, 0.0)
     bpy.context.view_layer.update()
     text = reported()
-    assert "Move the scene to the origin of the world." in text and "Set Origin" not in text
+    assert "Move the scene to the world origin." in text and "Set Origin" not in text
 
 
 def test_a_mesh_far_from_its_object_is_reported_with_the_cure(scene, add_body) -> None:
@@ -322,7 +322,7 @@ def _key(obj: bpy.types.Object, name: str, *values: tuple[int, object]) -> None:
 def test_a_teleport_is_reported_with_its_frame_and_the_cure(pinned):
     _key(pinned, "location", (11, (0, 0, 0)), (14, (0, 0, 0)), (15, (5, 0, 0)))
     (line,) = notices.jumping_pins(capture(bpy.context))
-    assert line.startswith("Cube: its pins jump by 5 m from frame 14 to 15. The solver follows")
+    assert line.startswith("Cube: its pins jump by 5 m from frame 14 to 15. Such a frame")
     assert "begin another simulation at frame 15." in line
 
 
@@ -349,7 +349,7 @@ def test_frames_of_a_teleport_are_not_blamed_on_substeps(pinned, play):
         )
     warning = run_reports.read(job, 11).warning
     assert "1 frame did not reach the tolerance, since pins teleport" in warning
-    assert "1 frame did not reach the tolerance: more substeps help" in warning
+    assert "1 frame did not reach the tolerance. Raise Substeps" in warning
 
 
 # What two share
@@ -360,7 +360,7 @@ def test_a_body_of_two_scenes_is_reported_before_the_run(scene, add_body, play):
     other = bpy.data.scenes.new("Other")
     other.collection.objects.link(obj)
     (line,) = notices.before_a_run(bpy.context)
-    assert line.startswith("Cube is in the scene Other, too, and plays the same frames there")
+    assert line.startswith("Cube is also in the scene Other and plays the same frames there")
     assert "Make Single User" in line
     (notice,) = shown_notices()
     assert (notice.text, notice.is_problem) == (line, False)
@@ -371,10 +371,10 @@ def test_the_first_three_of_many_scenes_are_named(scene, add_body):
     for name in ("Other B", "Other C", "Other D"):
         bpy.data.scenes.new(name).collection.objects.link(obj)
     (line,) = notices.before_a_run(bpy.context)
-    assert line.startswith("Cube is in the scenes Other B, Other C, Other D, too, and plays")
+    assert line.startswith("Cube is also in the scenes Other B, Other C, Other D and plays")
     bpy.data.scenes.new("Other E").collection.objects.link(obj)
     (line,) = notices.before_a_run(bpy.context)
-    assert line.startswith("Cube is in the scenes Other B, Other C, Other D and 1 more, too,")
+    assert line.startswith("Cube is also in the scenes Other B, Other C, Other D and 1 more")
 
 
 def test_linked_duplicates_are_reported_before_the_run_and_baked_each_for_itself(add_body, play):
@@ -385,12 +385,12 @@ def test_linked_duplicates_are_reported_before_the_run_and_baked_each_for_itself
     bpy.context.view_layer.update()
     lines = notices.before_a_run(bpy.context)
     assert lines == [
-        "First shares its mesh with Second; Bake gives each a mesh of its own until Free."
+        ("First shares its mesh with Second. Bake gives each its own mesh until Free.")
     ]
     assert [notice.text for notice in shown_notices()] == lines
     play(3, wobble=True)
     played = [world_positions(obj, 3) for obj in (first, second)]
-    assert "First has a mesh of its own until Free." in actions.bake(bpy.context)
+    assert "First uses its own copy of the mesh until Free." in actions.bake(bpy.context)
     assert first.data != second.data
     for obj, expected in zip((first, second), played, strict=True):
         np.testing.assert_allclose(world_positions(obj, 3), expected, atol=1e-6)
@@ -491,7 +491,7 @@ def test_free_leaves_alone_what_is_baked_in_another_file(add_body, play, tmp_pat
     actions.bake(bpy.context)
     linked = reopened_with_link(tmp_path)
     assert not bpy.ops.supple.free.poll()
-    assert actions.free(bpy.context) == "There was nothing to remove."
+    assert actions.free(bpy.context) == "There is nothing to remove."
     assert shape_keys.has_bake(linked)
 
 

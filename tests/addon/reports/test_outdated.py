@@ -68,7 +68,7 @@ def test_a_soft_body_more_is_named_as_added(scene, add_body, play):
 def test_frames_that_are_cached_are_said_to_be(scene, add_body):
     obj = add_body()
     assert "Simulated frames 1 to 4" in actions.simulate(bpy.context)
-    assert "Nothing has changed since the last simulation" in actions.simulate(bpy.context)
+    assert "Already simulated. Showing cached frames" in actions.simulate(bpy.context)
     scene_copy = obj.copy()
     scene_copy.data = obj.data.copy()
     other = bpy.data.scenes.new("Other")
@@ -80,7 +80,7 @@ def test_frames_that_are_cached_are_said_to_be(scene, add_body):
     other.collection.objects.link(scene_copy)
     bpy.context.window.scene = other
     message = actions.simulate(bpy.context)
-    assert message.startswith("Already simulated: showing cached frames.")
+    assert message.startswith("Already simulated. Showing cached frames.")
 
 
 def test_frames_beyond_those_simulated_are_told_of_and_not_baked(scene, add_body, play):
@@ -102,6 +102,6 @@ def test_a_body_that_was_hidden_while_others_were_simulated_is_told(scene, add_b
     actions.simulate(bpy.context)
     assert shown_notices() == []
     second.hide_set(False)
-    assert only(ids.SIMULATE).startswith("Second plays another simulation than First: one was")
+    assert only(ids.SIMULATE).startswith("Second plays another simulation than First, so that")
     actions.simulate(bpy.context)
     assert shown_notices() == []

@@ -37,19 +37,19 @@ def reported(job: Job, *records: dict[str, Any]) -> tuple[str, str]:
 
 def test_the_latest_frame_is_reported(job: Job) -> None:
     hard = IMPLICIT | {"substeps": 2, "iterations": 1}
-    assert reported(job, IMPLICIT, hard) == ("Implicit Euler, 2 steps a frame, 1 iteration", "")
+    assert reported(job, IMPLICIT, hard) == ("Implicit Euler, 2 steps per frame, 1 iteration", "")
 
 
 def test_explicit_steps_have_no_iterations(job: Job) -> None:
     explicit = IMPLICIT | {"integrator": "Symplectic Euler", "substeps": 50, "iterations": 0}
-    assert reported(job, explicit) == ("Symplectic Euler, 50 steps a frame", "")
+    assert reported(job, explicit) == ("Symplectic Euler, 50 steps per frame", "")
 
 
 @pytest.mark.parametrize(("count", "frames"), [(1, "1 frame did"), (3, "3 frames did")])
 def test_frames_that_did_not_converge_are_counted(job: Job, count: int, frames: str) -> None:
     missed = [IMPLICIT | {"converged": False}] * count
     _, warning = reported(job, IMPLICIT, *missed, IMPLICIT)
-    assert warning == f"{frames} not reach the tolerance: more substeps help"
+    assert warning == f"{frames} not reach the tolerance. Raise Substeps"
 
 
 def test_contacts_are_counted_and_the_closest_is_reported(job: Job) -> None:
@@ -64,7 +64,7 @@ def test_frames_taken_implicitly_are_counted_with_the_reason(job: Job) -> None:
     explicit = IMPLICIT | {"integrator": "Symplectic Euler", "substeps": 50, "iterations": 0}
     records = [explicit | {"because": ""}] * 3
     close = IMPLICIT | {"because": "surfaces are close"}
-    assert reported(job, *records)[0] == "Symplectic Euler, 50 steps a frame"
+    assert reported(job, *records)[0] == "Symplectic Euler, 50 steps per frame"
     steps, warning = reported(job, *records, close, close, explicit)
     assert steps.endswith(", 2 of 5 frames implicit because surfaces are close")
     assert not warning
@@ -72,7 +72,9 @@ def test_frames_taken_implicitly_are_counted_with_the_reason(job: Job) -> None:
 
 def test_a_body_that_goes_through_itself_is_named_with_the_cure(job: Job) -> None:
     _, warning = reported(job, IMPLICIT | {"crossing": ["Snake"]})
-    assert warning.startswith("Snake crosses itself at the start, and goes through itself: use")
+    assert warning.startswith(
+        "Snake intersects itself at the start and does not collide with itself. Raise"
+    )
 
 
 def test_tets_that_are_inside_out_are_counted(job: Job) -> None:
@@ -92,12 +94,15 @@ def test_what_was_held_is_named_once_with_its_first_frame(job: Job) -> None:
     pins, plate = "the pins of Cube: Plate is in their way", "Plate: Cube is in its way"
     held = [[], [pins], [pins, plate], [plate]]
     _, warning = reported(job, *(IMPLICIT | {"blocked": each} for each in held))
-    assert warning == (f"Held from frame 11 on: {pins}. Held from frame 12 on: {plate}")
+    assert warning == (
+        "From frame 11, the pins of Cube could not follow the animation: Plate is in their way. "
+        "From frame 12, Plate could not follow the animation: Cube is in its way"
+    )
 
 
 def test_steps_beyond_those_of_each_frame_are_counted(job: Job) -> None:
     words, _ = reported(job, IMPLICIT | {"substeps": 2, "steps": 5})
-    assert "2 steps a frame, 5 in the last one" in words
+    assert "2 steps per frame, 5 in the last frame" in words
     assert "last one" not in reported(job, IMPLICIT | {"substeps": 2, "steps": 2})[0]
 
 
@@ -105,20 +110,24 @@ def test_what_may_have_passed_each_other_is_named_with_the_first_frame(job: Job)
     names = [[], ["Ball and Wall"], ["Ball and Wall"]]
     _, warning = reported(job, *(IMPLICIT | {"too_fast": each} for each in names))
     assert warning == (
-        "Ball and Wall move against each other too fast from frame 11 on and may pass each other: "
-        "more substeps help"
+        "From frame 11, Ball and Wall move too fast against each other and may pass through. "
+        "Raise Substeps"
     )
 
 
 def test_both_warnings_are_reported(job: Job) -> None:
-    _, warning = reported(job, IMPLICIT | {"converged": False, "blocked": ["Plate"]})
-    assert warning.startswith("1 frame did not reach the tolerance: more substeps help. Held from")
+    _, warning = reported(
+        job, IMPLICIT | {"converged": False, "blocked": ["Plate: Cube is in the way"]}
+    )
+    assert warning.startswith(
+        "1 frame did not reach the tolerance. Raise Substeps. From frame 10, Plate could not"
+    )
 
 
 def test_a_body_that_is_caught_is_named_while_it_is(job: Job) -> None:
     caught = IMPLICIT | {"caught": ["Monkey"], "unfolding": []}
     _, warning = reported(job, IMPLICIT | {"unfolding": ["Monkey"], "caught": []}, caught)
-    assert warning.startswith("Monkey is caught in a folded shape")
+    assert warning.startswith("Monkey is stuck in a folded shape")
     assert reported(job, caught, IMPLICIT | {"caught": []})[1] == ""
 
 
@@ -185,7 +194,7 @@ def test_the_panel_reports_how_stiffly_a_rod_bends_and_what_helps(
     ("offset", "words"),
     [
         (0.5, "2 loose parts. They overlap or lie in each other, and hold together as one piece."),
-        (3.0, "2 loose parts. None of them overlap, so that nothing holds them together."),
+        (3.0, "2 loose parts. They do not overlap, so that nothing holds them together."),
     ],
 )
 def test_the_panel_reports_loose_parts(scene: bpy.types.Scene, offset: float, words: str) -> None:

@@ -36,7 +36,7 @@ def scenario(ui: Ui) -> Steps:
     seconds = time.monotonic() - began
     (ui.screenshots / "cancelled_bake.json").write_text(json.dumps({"seconds": seconds}))
     yield from ui.wait(0.3)
-    assert any("Cancelled; nothing is baked." in line for line in ui.reports())
+    assert any("Cancelled. Nothing was baked." in line for line in ui.reports())
     assert _keys() is None and _plays(), "all is as it was"
     yield from ui.screenshot("cancelled")
 

@@ -76,15 +76,15 @@ def _changed_and_baked(ui: Ui) -> Steps:
     cube.supple.young *= 2.0
     yield from ui.redraw()
     yield from ui.screenshot("changed")
-    assert "was changed since it was simulated: its Stiffness" in _only("supple.simulate")
+    assert "is out of date: Stiffness" in _only("supple.simulate")
     yield from _simulated(ui)
     _press(ui, "bake")
     yield from ui.wait_for(lambda: cube.data.shape_keys is not None, "shape keys")
     assert _notices() == []
     cube.supple.young *= 2.0
     yield from _simulated(ui)
-    yield from ui.screenshot("newer than its bake")
-    assert "newer than its bake" in _only("supple.bake")
+    yield from ui.screenshot("older than its simulation")
+    assert "older than its simulation" in _only("supple.bake")
     _press(ui, "bake")
     yield from ui.wait_for(lambda: not cube.modifiers, "the bake to take the place of playback")
     assert _notices() == []
