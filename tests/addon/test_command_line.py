@@ -119,7 +119,7 @@ def test_ctrl_c_ends_it_with_one_line_and_the_frames_so_far(
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the worker, too
     out, error = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert error.splitlines()[-1].startswith("supple: stopped; the frames so far are kept")
+    assert error.splitlines()[-1].startswith("supple: stopped. The frames so far are kept")
     assert "Traceback" not in out + error
     (folder,) = tmp_path.iterdir()
     assert Job(folder).damaged_frames(2) == {}

@@ -77,7 +77,7 @@ def test_ctrl_c_ends_the_wait(words, other, monkeypatch, capsys) -> None:
     meanwhile(monkeypatch, press)
     assert command_line.run_with_file([*words, "1-4"]) == command_line.INTERRUPTED
     assert other.is_alive()
-    assert capsys.readouterr().err.startswith("supple: stopped; the frames so far are kept")
+    assert capsys.readouterr().err.startswith("supple: stopped. The frames so far are kept")
     die(other)
 
 

@@ -221,7 +221,7 @@ def test_the_stiffness_of_a_shape_is_found(scene, held, solver_here):
     ("settings", "reason"),
     [
         ({}, "has no target in this scene"),
-        ({"fit_frame": 9}, "the frame of the target is 9, and 2 to 4 are simulated"),
+        ({"fit_frame": 9}, "the frame of the target is 9, and frames 2 to 4 are simulated"),
         ({"fit_group": "None"}, "no vertex group 'None' to reach the target"),
         ({"start_shape": "run"}, "choose another Shape under Start"),
     ],
@@ -244,7 +244,7 @@ def test_bad_requests_are_refused_before_anything_starts(scene, cube, settings, 
 def test_shapes_that_do_not_fit_are_refused(scene, cube):
     bpy.ops.mesh.primitive_plane_add()
     cube.supple.fit_shape, cube.supple.fit_first, cube.supple.fit_last = bpy.context.object, 2, 3
-    with pytest.raises(SuppleError, match="Plane has 4 vertices, and Cube 8"):
+    with pytest.raises(SuppleError, match="Plane has 4 vertices, and Cube has 8"):
         Fit(bpy.context, cube, "match_shape")
     cube.supple.fit_first, cube.supple.fit_last = 3, 2
     with pytest.raises(SuppleError, match="comes before its first"):
@@ -299,7 +299,7 @@ def test_a_search_that_is_cancelled_half_way_changes_nothing(
     texts = [text for _, text in drawn(SUPPLE_PT_main, cube).texts]
     assert "Press Esc to cancel. Nothing changes then." in texts
     begun = time.monotonic()
-    assert "nothing was changed" in run.cancel()
+    assert "Nothing was changed" in run.cancel()
     # Under a second, but where much else runs.
     assert time.monotonic() - begun < 3.0
     assert body_fingerprint(cube) == marks and tuple(cube.supple.start_velocity) == (0.5, 0.0, 0.0)

@@ -129,6 +129,6 @@ def test_frames_after_the_last_and_bodies_that_are_not_simulated_are_told(
 def test_a_command_says_which_frames_are_gone(filmed, tmp_path) -> None:
     (lost,) = (tmp_path / "cache").rglob("1.pc2")
     lost.unlink()
-    with pytest.raises(SuppleError, match=r"1\.pc2 is not there"):
+    with pytest.raises(SuppleError, match=r"1\.pc2 is missing"):
         command_line.render_image(filmed, tmp_path / "image.png")
     assert not (tmp_path / "image.png").exists()

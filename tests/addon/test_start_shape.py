@@ -238,7 +238,7 @@ def test_a_run_of_another_mesh_and_one_that_is_gone_are_told(scene, falling, add
     with pytest.raises(SuppleError, match="Cube shows no simulated frames"):
         actions.take_start(falling, falling, 3)
     actions.simulate(bpy.context)
-    with pytest.raises(SuppleError, match="Frame 1 is the start of that run"):
+    with pytest.raises(SuppleError, match="frame 1, the start of that run"):
         actions.take_start(falling, falling, 0)
     actions.take_start(falling, falling, 3)
     folder = mesh_cache.shown_folder(scene)
@@ -262,7 +262,7 @@ def test_a_run_of_another_mesh_and_one_that_is_gone_are_told(scene, falling, add
     falling.supple.start_run_frame = 0
     capture(bpy.context)
     shutil.rmtree(folder)
-    with pytest.raises(CaptureError, match=r"Cube starts from a run that cannot be read.*bring"):
+    with pytest.raises(CaptureError, match=r"Cube starts from a run that cannot be read.*restore"):
         capture(bpy.context)
 
 

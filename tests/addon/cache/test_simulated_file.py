@@ -110,7 +110,7 @@ def test_more_frames_than_can_be_added_go_to_the_folder_that_is_chosen(file, fol
 
 def test_its_time_steps_are_still_reported(file):
     folder = mesh_cache.shown_folder(bpy.context.scene)
-    assert "50 steps a frame" in run_reports.read(Job(folder), 1).steps
+    assert "50 steps per frame" in run_reports.read(Job(folder), 1).steps
 
 
 def test_baked_keys_show_what_was_simulated(file):
@@ -253,7 +253,7 @@ def test_a_damaged_log_is_reported_beside_the_steps(file, folder):
     path = folder / "log.jsonl"
     path.write_bytes(path.read_bytes().replace(b'"frame": 1', b'"frame": 2'))
     report = run_reports.read(Job(folder), 1)
-    assert "50 steps a frame" in report.steps
+    assert "50 steps per frame" in report.steps
     assert report.warning.endswith("log.jsonl is damaged: the record of frame 2 is lost")
 
 
@@ -262,7 +262,7 @@ def test_frames_of_another_version_stay_on_screen_and_are_reported(file, folder,
     monkeypatch.setattr("supple.addon.cache.scene_cache.version", lambda: "9.9.9")
     opened = reopened()
     assert opened.job.folder != folder
-    assert "were simulated by Supple 0.1.0; this is 9.9.9, which" in opened.warning
+    assert "were simulated by Supple 0.1.0. This is Supple 9.9.9, which" in opened.warning
     assert folder.exists()
 
 

@@ -325,7 +325,7 @@ def test_an_absorber_without_faces_is_refused(add_body) -> None:
     add_field("FORCE", use_absorption=True)
     wall = add_wall(0.5)
     wall.data.clear_geometry()
-    with pytest.raises(CaptureError, match=r"an absorber without faces; .*, or set its Field Abs"):
+    with pytest.raises(CaptureError, match=r"an absorber without faces\. .*, or set its Field Abs"):
         capture(bpy.context)
 
 

@@ -146,11 +146,11 @@ def test_keys_that_are_all_before_or_after_the_range_are_told(scene, add_body):
     assert not ignored.messages(bpy.context)
     scene.frame_start, scene.frame_end = 5, 9
     (message,) = ignored.messages(bpy.context)
-    assert "all keys of Time Scale lie before the start frame 5" in message
+    assert "all keys of Time Scale are before the start frame 5" in message
     scene.supple.pre_roll = 2
     assert not ignored.messages(bpy.context)
     body.supple.keyframe_insert("young", frame=12)
     body.supple.young *= 2.0
     body.supple.keyframe_insert("young", frame=14)
     (message,) = ignored.messages(bpy.context)
-    assert "Cube: all keys of Stiffness (Pa) lie after the end frame 9" in message
+    assert "Cube: all keys of Stiffness (Pa) are after the end frame 9" in message

@@ -103,7 +103,7 @@ def test_packages_built_for_another_python_are_not_used(solver_folder: Path) -> 
 
 @pytest.mark.usefixtures("no_torch")
 def test_without_torch_the_message_names_the_cure(tmp_path: Path, solver_folder: Path) -> None:
-    with pytest.raises(SuppleError, match="Choose Install Solver"):
+    with pytest.raises(SuppleError, match="Press Install Solver"):
         solver_environment.worker_command(tmp_path)
 
 
