@@ -45,7 +45,8 @@ def register() -> None:
         bpy.app.timers.register(
             warm_worker.prepare_unless_compiled, first_interval=2.0, persistent=True
         )
-    # Blender unregisters when it quits, the bpy module does not, and crashes over what is left.
+    # Blender unregisters when it quits. The bpy module does not, and crashes over the remaining
+    # classes.
     if bpy.app.module:
         atexit.register(unregister)
 
@@ -111,7 +112,7 @@ def _first(*functions: Handler) -> Handler:
 
 _AFTER_SAVE = _first(cache_moves.after_saving, lambda _: _report_travel())
 _AFTER_UNDO = _each(fingerprint.forget, suited.forget, paint_overlay.forget, cache_moves.reconnect)
-#: What is called by Blender's lists of handlers.
+#: Functions for Blender's lists of handlers.
 HANDLERS = {
     name: bpy.app.handlers.persistent(handler)
     for name, handler in {

@@ -76,7 +76,8 @@ def pack_frames(context: bpy.types.Context, is_inside: bool = False) -> str:
 
 
 def pack_notes(context: bpy.types.Context) -> list[str]:
-    """Notes on what other machines need to show the file; none where nothing is simulated."""
+    """Return notes on the files that other machines need to show the scene; none before a
+    simulation."""
     return [note] if (note := packed_frames.travel_note([context.scene])) else []
 
 

@@ -13,9 +13,9 @@ import bpy
 
 from .modifiers import is_own
 
-#: Of a scene: the gravity, and whether it acts.
+#: The data paths of a scene's gravity and its switch.
 GRAVITY = ("gravity", "use_gravity")
-#: With what the paths of Supple's settings begin.
+#: The begin of the data paths of Supple's settings.
 SETTINGS = ".".join(("supple", ""))
 # The path of a modifier, and its name as Blender escapes it.
 _MODIFIER_PATH = re.compile(r'modifiers\["((?:[^"\\]|\\.)*)"\]')
@@ -27,7 +27,7 @@ def has_animated_gravity(scene: bpy.types.Scene) -> bool:
 
 
 def is_animated(data_block: bpy.types.ID) -> bool:
-    """Whether an action, the NLA or a driver changes anything of it but Supple's modifiers."""
+    """Whether an action, the NLA or a driver changes an owner, apart from Supple's modifiers."""
     return any(acts_on_input(data_block, path) for path in _all_paths(data_block))
 
 
@@ -42,7 +42,7 @@ def acts_on_input(owner: bpy.types.ID, path: str) -> bool:
 
 
 def animated_settings(owner: bpy.types.ID) -> set[str]:
-    """The names of Supple's own settings among what is animated of it."""
+    """Return the names of an owner's animated Supple settings."""
     parts = (path.partition(".") for path in animated_paths(owner))
     return {name for prefix, _, name in parts if prefix == "supple"}
 
@@ -108,7 +108,7 @@ def curves_of(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[
                 yield from channels.fcurves
 
 
-#: Of an object's own animation.
+#: An object's own animation, as messages name it.
 ANIMATION = "its animation"
 _PLACE = ("location", "rotation_", "scale", "delta_")
 # The constraint that moves an object as a file has it.
@@ -116,15 +116,15 @@ _BY_FILE = "TRANSFORM_CACHE"
 
 
 def movers(obj: bpy.types.Object) -> list[str]:
-    """Names of what moves an object, such as ``its animation`` or ``its parent Hand``, except
-    for rigid bodies."""
+    """Return the causes of an object's motion, such as ``its animation`` or ``its parent Hand``,
+    except for rigid bodies."""
     return _movers(obj, frozenset())
 
 
 def _movers(obj: bpy.types.Object, followers: frozenset[bpy.types.Object]) -> list[str]:
     """
     Args:
-        followers: those that follow the object, who cannot move it.
+        followers: the objects that follow the object, and so cannot move it.
     """
     if obj in followers:
         return []
@@ -152,7 +152,7 @@ def _acts(constraint: bpy.types.Constraint) -> bool:
 def _is_moving(
     constraint: bpy.types.Constraint, paths: set[str], followers: frozenset[bpy.types.Object]
 ) -> bool:
-    """Whether what a constraint does changes over the frames.
+    """Whether the effect of a constraint changes over the frames.
 
     Args:
         paths: that are animated of its owner.

@@ -48,7 +48,7 @@ class Bake:
 
     Args:
         context: whose scene is baked.
-        step: every so many frames there is a key, and one at the last.
+        step: the frames from key to key; there is one at the last frame, too.
         kind: of keys, one of ``KINDS``.
 
     Raises:
@@ -128,7 +128,7 @@ class Bake:
         return " ".join(filter(None, parts))
 
     def _travel_note(self) -> str:
-        """A note on what other machines need to show the saved file."""
+        """Return a note on the files that other machines need to show the saved file."""
         left = packed_frames.travel_note(list(bpy.data.scenes))
         return left or "They play on any machine, with or without Supple."
 

@@ -15,7 +15,7 @@ from .paths import absolute
 _LONGEST_NAME = 255
 #: Bytes of the path of a file that Blender reads.
 _LONGEST_PATH = 1023
-#: Bytes of what lies in a cache: a job folder, and in it the files that are played.
+#: Bytes for the names below a cache: a job folder and its playback files.
 _ROOM = _LONGEST_NAME + 45
 _DRIVE = re.compile(r"[A-Za-z]:([\\/]|$)")
 _VARIABLE = re.compile(r"^~|\$\w+|\$\{\w+\}|%\w*[A-Za-z_]{2}\w*%")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: what it takes, does and writes."""
+"""The command line: its arguments, its actions and its output."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def saved(output: Path) -> Path:
     try:
         finished(bpy.ops.wm.save_as_mainfile(filepath=str(output), copy=True))
     except RuntimeError as error:
-        # On a full disk Blender says that there is no such file.
+        # On a full disk Blender reports a missing file.
         raise SuppleError(
             f"{output} was not saved. Free some space on its disk, or choose another --output; the "
             f"frames are kept. Blender says: {str(error).removeprefix('Error: ')}"
@@ -198,7 +198,7 @@ def render_image(scene: bpy.types.Scene, image: Path) -> None:
     try:
         finished(bpy.ops.render.render(write_still=True))
     except RuntimeError:
-        # Where frames are gone, Blender tells of an image that it cannot write.
+        # Where frames are missing, Blender reports an image that it cannot write.
         problem = _why_without_frames(scene)
         if not problem:
             raise
@@ -329,7 +329,7 @@ def _guarded(arguments: Sequence[str], described: argparse.ArgumentParser) -> in
         print(f"supple: {STOPPED}", file=sys.stderr, flush=True)
         return INTERRUPTED
     except (SuppleError, RuntimeError, OSError) as error:
-        # What Blender's operators report arrives as a RuntimeError.
+        # Errors that Blender's operators report arrive as RuntimeError.
         reason = " ".join(str(error).removeprefix("Error: ").split())
         print(f"supple: {reason}", file=sys.stderr, flush=True)
         return 1
@@ -419,7 +419,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     return described
 
 
-# What they do
+# Actions of the commands
 
 
 def simulate(options: argparse.Namespace) -> None:
@@ -448,7 +448,7 @@ def render(options: argparse.Namespace) -> None:
     with contextlib.ExitStack() as stack:
         if not all(map(shape_keys.has_bake, bodies)):
             frames = played_range(scene)
-            # Motion blur sees what comes next. One more frame than the start is the least.
+            # Motion blur reads later frames, at least one after the start.
             blurred = ceil(scene.render.motion_blur_shutter) if scene.render.use_motion_blur else 0
             end = max(last, min(last + blurred, frames[-1]))
             _simulate_from_to(frames.start, max(end, frames.start + 1))
@@ -462,7 +462,7 @@ def render(options: argparse.Namespace) -> None:
 
 
 def find(options: argparse.Namespace) -> None:
-    """Finds what a soft body needs, sets it and saves."""
+    """Search for the goal of a soft body, apply the result and save."""
     _set_up(options)
     output = output_file(options.output, "_found.blend")
     bodies = {obj.name: obj for obj in _soft_bodies()}
@@ -474,7 +474,7 @@ def find(options: argparse.Namespace) -> None:
 
 
 def doctor(_: argparse.Namespace) -> None:
-    """Prints what the solver finds; an error when something is missing."""
+    """Print the solver's findings; an error when something is missing."""
     from .reports.doctor import examine, formatted
 
     findings = examine()
@@ -485,7 +485,7 @@ def doctor(_: argparse.Namespace) -> None:
 
 
 def _set_up(options: argparse.Namespace) -> None:
-    """Sets what the options say, the frames to simulate among it."""
+    """Apply the options to the scene, the frames to simulate among them."""
     _apply(options)
     if options.frames:
         _simulate_from_to(*options.frames)
@@ -514,8 +514,8 @@ def _simulate_from_to(first: int, last: int) -> None:
 
 
 def _simulated(may_go_on: bool = False) -> Path:
-    """Simulates what is missing, unless another process does; the job folder, once it holds every
-    frame."""
+    """Simulate the missing frames, or wait for a process that does. Returns the job folder once it
+    holds every frame."""
     while True:
         try:
             _log(actions.simulate(bpy.context, _log, may_go_on))
@@ -540,8 +540,8 @@ def _wait(folder: Path) -> None:
 
 
 def _conclude(result: Path) -> None:
-    """Prints what was made as the last line, for scripts to take."""
-    # In a pipe, what Blender itself printed would otherwise come after it, at exit.
+    """Print the path of the result as the last line, for scripts."""
+    # In a pipe, Blender's own output would otherwise come after it, at exit.
     ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
     print(result, flush=True)
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which modifiers of an object drive its soft body, and which refine the result.
 
-Modifiers before the simulated frames deform what is filled, pinned and drawn to goals; the frames
-take their place in what is seen, and modifiers after them act on the frames. Panels ask at every
-redraw, so nothing is evaluated: what a modifier is, and how its nodes are linked, tells.
+Modifiers before the simulated frames deform the mesh that is filled, pinned and drawn to goals. The
+frames replace their result, and modifiers after them act on the frames. Panels ask at every redraw,
+so nothing is evaluated: the type of a modifier and the links of its nodes decide.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ CARRYING = {
     "WARP",
     "WAVE",
 }
-#: Those that go by numbers of their own alone.
+#: Modifiers that deform by their own numbers alone.
 STILL_DEFORMING = {"CAST", "DISPLACE", "SIMPLE_DEFORM"}
 _SMOOTHING = {"CORRECTIVE_SMOOTH", "LAPLACIANSMOOTH", "SMOOTH"}
-# They leave vertices where they are, or even out what others did.
+# Modifiers that leave vertices in place, or only smooth.
 _KEEPING = _SMOOTHING | {
     "COLLISION",
     "DATA_TRANSFER",
@@ -68,7 +68,7 @@ _ADDING = _ADDING_STEADILY | {
     "SKIN",
     "WELD",
 }
-# What geometry may pass through on its way to a group's output and have as many vertices as before.
+# The nodes that geometry may pass through without a change of its number of vertices.
 _MOVING_NODES = {"GeometryNodeSetPosition", "GeometryNodeTransform"}
 _PASSING_NODES = {
     "GeometryNodeCaptureAttribute",
@@ -102,7 +102,8 @@ def keeps_vertices(modifier: bpy.types.Modifier) -> bool:
 
 
 def deforms(modifier: bpy.types.Modifier) -> bool:
-    """Whether it moves vertices and keeps their number, but for what only smooths."""
+    """Whether a modifier moves vertices and keeps their number. Modifiers that only smooth do not
+    count."""
     if modifier.type == "NODES":
         return not _MOVING_NODES.isdisjoint(_passed(modifier) or ())
     return modifier.type not in _KEEPING and keeps_vertices(modifier)
@@ -160,7 +161,7 @@ def _sources(node: bpy.types.Node) -> list[bpy.types.Node]:
 
 Modifiers = list[bpy.types.Modifier]
 
-# Of an object that is baked: the drivers that are switched off meanwhile, and how they were.
+# The key on a baked object for its switched-off drivers and their former state.
 RECORD = "supple_drivers"
 # The parents that deform, by virtual modifiers before all others.
 _DEFORMING_PARENTS = {"ARMATURE", "LATTICE"}
@@ -268,7 +269,7 @@ def move_behind(
 
 @contextmanager
 def without_refiners(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
-    """Switches off what refines the bodies that are driven.
+    """Switch off the modifiers that refine the driven bodies.
 
     Raises:
         SuppleError: when animation would switch it on again.
@@ -291,7 +292,7 @@ def without_refiners(objects: Sequence[bpy.types.Object]) -> Iterator[None]:
 
 @contextmanager
 def undriven(obj: bpy.types.Object) -> Iterator[None]:
-    """Lets an object be as it was modelled: neither its shape keys nor what drives it act.
+    """Show an object as modelled, without its shape keys and its driving modifiers.
 
     Raises:
         SuppleError: when animation would switch a modifier on again.
@@ -304,7 +305,7 @@ def undriven(obj: bpy.types.Object) -> Iterator[None]:
             modifier.show_viewport = False
         if bends:
             obj.parent_type = "OBJECT"
-            # Blender evaluates the mesh without it only once it is told.
+            # Blender evaluates the mesh without its parent only after a tag.
             obj.data.update_tag()
         if obj.data.shape_keys is not None:
             obj.show_only_shape_key, obj.active_shape_key_index = True, 0
@@ -320,7 +321,8 @@ def undriven(obj: bpy.types.Object) -> Iterator[None]:
 
 
 def switch_off(obj: bpy.types.Object) -> list[str]:
-    """Keeps what drives an object from deforming it until ``restore``; the names of what does."""
+    """Keep driving modifiers and a deforming parent from acting until ``restore``; return their
+    names."""
     modifiers, parent = steady(obj, drivers(obj)), deforming_parent(obj)
     obj[RECORD] = {
         "modifiers": {m.name: [m.show_viewport, m.show_render] for m in modifiers},
@@ -332,7 +334,7 @@ def switch_off(obj: bpy.types.Object) -> list[str]:
 
 
 def restore(obj: bpy.types.Object) -> None:
-    """Lets drive again what ``switch_off`` switched off."""
+    """Switch on again the modifiers and the parent that ``switch_off`` switched off."""
     if RECORD in obj:
         _switch(obj, on=True)
         del obj[RECORD]
@@ -352,7 +354,7 @@ def restored(obj: bpy.types.Object) -> Iterator[None]:
 
 
 def _switch(obj: bpy.types.Object, on: bool) -> None:
-    """Switches what is recorded on, as far as it was, or off."""
+    """Switch the recorded modifiers and parent on, as far as they were, or off."""
     record = obj[RECORD].to_dict()
     for name, shown in record["modifiers"].items():
         if (modifier := obj.modifiers.get(name)) is not None:

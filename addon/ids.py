@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The operators' ids, by which Blender, key maps and users' scripts call them.
 
-Apart from the operators, since these need what shows buttons for them. Panels are named by their
-classes.
+They stand apart from the operators, since these import modules that show buttons for them. Panels
+are named by their classes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The modifiers that play simulated frames on an object, and what modifiers behind them make of
-these, smooth them, and show their fields."""
+"""The modifiers that play simulated frames on an object, refine them, smooth them and show their
+fields."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ _OWN_NAMES = {"MESH_CACHE": MODIFIER, "CORRECTIVE_SMOOTH": SMOOTH, "NODES": VIEW
 
 
 def shown_start(scene: bpy.types.Scene) -> int:
-    """The frame of the start of what the scene plays, its pre-roll before what is shown."""
+    """Return the frame at which the scene's simulation starts, its pre-roll before the shown
+    frames."""
     modifiers = (find_modifier(obj) for obj in scene.objects)
     modifier = next(filter(None, modifiers), None)
     return 0 if modifier is None else simulated_start(modifier)
 
 
 def simulated_start(modifier: bpy.types.Modifier) -> int:
-    """The frame of the start of what a modifier plays."""
+    """Return the frame at which the frames of a modifier start."""
     return int(modifier.frame_start) - modifier.id_data.supple.simulated_pre_roll
 
 
@@ -38,7 +39,7 @@ def find_refined(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
 
 
 def find_smooth(obj: bpy.types.Object) -> bpy.types.Modifier | None:
-    """The modifier that smooths what is played or baked."""
+    """Return the modifier that smooths played or baked frames."""
     modifiers = (m for m in obj.modifiers if m.type == "CORRECTIVE_SMOOTH" and is_own(m))
     return next(modifiers, None)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import bpy
 
-#: So many objects are named.
+#: The number of objects that a message names at most.
 NAMED = 3
 
 

@@ -23,7 +23,7 @@ from .playback import mesh_cache, rendered
 NO_IMAGE = "Supple stopped this render: simulated frames are missing"
 
 _said: set[str] = set()
-# Where images go, by the session_uid of scenes whose images are not to be written.
+# The paths of images, by the session_uid of scenes whose images are not to be written.
 _image_paths: dict[int, str] = {}
 _is_interrupted = False
 
@@ -31,7 +31,7 @@ _is_interrupted = False
 def begin(scene: bpy.types.Scene) -> None:
     """Before a render."""
     _said.clear()
-    # Where the image of a still goes is settled before its frame begins.
+    # Blender chooses the path of a still's image before its frame begins.
     if scene.supple.stop_renders and _problems(scene):
         _refuse_images(scene)
 

@@ -17,7 +17,7 @@ from ..core.job import Job
 from .cache import scene_cache
 from .capture.captured import Capture
 from .capture.scene import capture, simulated_range
-from .playback import mesh_cache, preview
+from .playback import preview
 from .playback.mesh_cache import Playback
 from .properties import suited
 from .reports import ignored, intersections, notices, run_reports
@@ -33,9 +33,6 @@ LOG_SECONDS = 1.0
 
 PREPARING = session.PREPARING
 
-# What a run says that had nothing to simulate: of the frames that were played before, and of
-# others, such as those of another file.
-_UNCHANGED = "Already simulated. Showing cached frames."
 _CACHED = "Already simulated. Showing cached frames."
 
 
@@ -45,8 +42,8 @@ class Work(Protocol):
     cancelling: str
 
     def step(self) -> bool:
-        """Does some more, or takes over what is new. True while there is more to come; raises
-        SuppleError, and GoneError when there is nothing left to do it for."""
+        """Take a step of the work. True while there is more to come; raises SuppleError, and
+        GoneError when its owner is gone."""
 
     def progress(self) -> float:
         """0 … 1."""
@@ -55,7 +52,7 @@ class Work(Protocol):
         """The current activity, such as ``Simulating frame 12 of 100``."""
 
     def cancel(self) -> str:
-        """Stops and keeps what there is; returns the message for the user."""
+        """Stop and keep the results so far; return the message for the user."""
 
     def finish(self, context: bpy.types.Context) -> str:
         """Concludes after the last step; returns the message for the user."""
@@ -78,7 +75,7 @@ class Run(Work, Protocol):
         """The timeline's number of the job's frame 0."""
 
 
-#: What a window is waiting for, for its panels to show.
+#: The work that a window waits for, for its panels to show.
 current: Work | None = None
 
 
@@ -104,9 +101,7 @@ class Simulation:
         changed = suited.refresh(context, simulated_range(context.scene).start)
         self._captured = captured = capture(context)
         solver_environment.check_complete()
-        shown = mesh_cache.shown_folder(context.scene)
         opened = scene_cache.open_job(context.scene, captured.scene, captured.settings)
-        self._was_shown = shown is not None and shown.resolve() == opened.job.folder.resolve()
         self.warnings = [*changed, *_warnings(context, opened, captured)]
         self.playback = Playback(opened.job, captured, may_go_on)
         self.job = opened.job
@@ -170,13 +165,13 @@ class Simulation:
         return f"{shown} of {self._captured.end_frame}"
 
     def finish(self, context: bpy.types.Context) -> str:
-        # Once more, for what an undo took away meanwhile.
+        # Once more, since an undo may have removed it meanwhile.
         self.playback.attach()
         run_reports.keep(self.job, self._captured)
         first, last = self._captured.first_shown, self._captured.end_frame
         parts = [f"Simulated frames {first} to {last}{_pre_roll(self._captured)}."]
         if self._session is None:
-            parts = [_UNCHANGED if self._was_shown else _CACHED]
+            parts = [_CACHED]
         parts += run_reports.start_warnings(self.job, self._captured)
         parts += run_reports.read(self.job, self.start_frame).sentences()
         if missing := self.playback.missing():
@@ -187,7 +182,7 @@ class Simulation:
         try:
             return self.playback.extend(self._reached, STEP_SECONDS)
         except JobError:
-            # The next run sees what is damaged, and makes it again.
+            # The next run finds the damage and repairs it.
             self.cancel()
             raise
 
@@ -264,7 +259,7 @@ class Tetrahedralization:
 def complete(
     run: Run, context: bpy.types.Context, log: Callable[[str], object] | None = None
 ) -> str:
-    """Takes all steps at once, passing ``log`` what is new, at most once a second.
+    """Take all steps at once, and pass news to ``log``, at most once a second.
 
     Returns:
         The message for the user.

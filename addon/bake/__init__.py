@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Turns simulated frames into what Blender renders."""
+"""Bake simulated frames to data that Blender renders."""

@@ -125,7 +125,8 @@ def add_to_object(obj: bpy.types.Object) -> bool:
 
 
 def remove_from_object(obj: bpy.types.Object) -> None:
-    """Takes away what ``add_to_object`` added, unless the user has keyed the object since."""
+    """Remove the curves that ``add_to_object`` added, unless the user has keyed the object
+    since."""
     data = obj.animation_data
     if data is None or data.action is None or OWN_ACTION not in data.action:
         return
@@ -136,7 +137,8 @@ def remove_from_object(obj: bpy.types.Object) -> None:
 
 
 def remove(keys: bpy.types.Key, names: Sequence[str]) -> None:
-    """Removes the curves of a bake whose keys have these ``names``, and what they leave empty."""
+    """Remove the curves of a bake whose keys have these ``names``, and actions that become
+    empty."""
     data = keys.animation_data
     if data is None:
         return
@@ -154,7 +156,7 @@ def remove(keys: bpy.types.Key, names: Sequence[str]) -> None:
 
 
 def _leave(data: bpy.types.AnimData) -> None:
-    """Takes the action of a bake from what it animates, and removes what nothing uses then."""
+    """Unlink the action of a bake from its data, and remove unused data blocks."""
     action, slot = data.action, data.action_slot
     data.action = None
     if slot is not None and not slot.users():

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from ..animated import is_animated, own_curves
 
-# Of a copy: the mesh that it was made of, and a digest of its own content then.
+# Keys on a copy: the mesh that it was copied from, and a digest of the copy's content then.
 _SHARED, _CONTENT = "supple_shared_mesh", "supple_content"
-# How the values of an attribute are read: their name, how many there are, their type.
+# The name, count and type of an attribute's values.
 _VALUES: dict[str, tuple[str, int, type]] = {
     "FLOAT": ("value", 1, np.float32),
     "INT": ("value", 1, np.int32),
@@ -45,7 +45,7 @@ def give_own_mesh(obj: bpy.types.Object) -> bpy.types.Mesh | None:
 
 
 def remember(obj: bpy.types.Object, shared: bpy.types.Mesh) -> None:
-    """Writes down of which mesh that of ``obj`` is a copy, and what is in it."""
+    """Record the mesh that the mesh of ``obj`` is a copy of, and its content."""
     obj.data[_SHARED], obj.data[_CONTENT] = shared, _content(obj.data)
 
 
@@ -116,7 +116,7 @@ def _copy_action(keys: bpy.types.Key | None) -> None:
 
 
 def _content(mesh: bpy.types.Mesh) -> str:
-    """A digest of what a user can edit of a mesh."""
+    """Return a digest of the parts of a mesh that a user can edit."""
     hashed = hashlib.blake2b(digest_size=8)
     for part in _parts(mesh):
         hashed.update(part.encode() if isinstance(part, str) else np.asarray(part).tobytes())
@@ -133,7 +133,7 @@ def _parts(mesh: bpy.types.Mesh) -> Iterator[Any]:
     mesh.edges.foreach_get("vertices", edges)
     yield from (corners, sizes, edges)
     for attribute in mesh.attributes:
-        # What Blender keeps of selections, and the colours of fields, is no edit.
+        # Blender's records of selections and the colours of fields are no edits.
         if attribute.name.startswith((".", "Supple ")) or attribute.data_type not in _VALUES:
             continue
         name, count, kind = _VALUES[attribute.data_type]

@@ -3,9 +3,9 @@
 
 Relative keys have a curve each, which glTF and FBX can hold. A mesh without keys of its own may get
 absolute keys instead, one curve over all of them: the fastest to play back. A mesh that has some
-always gets relative keys, because absolute ones would switch its own off. What moves the user's
-keys would move the frames as well, so those that move are muted while baked. What drives the body
-would deform the frames once more, and is switched off.
+always gets relative keys, because absolute ones would switch its own off. The user's moving keys
+would move the frames as well, and are muted while baked. Modifiers that drive the body would deform
+the frames once more, and are switched off.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .own_mesh import give_own_mesh, take_back
 
 Positions = NDArray[np.float32]
 
-# What a bake needs to know about itself, kept on the mesh's shape keys.
+# The record of a bake, kept on the mesh's shape keys.
 RECORD = "supple_bake"
 PREFIX = "Supple"
 
-# Between absolute keys. Blender puts a key where the time stands unless that is 10 after the last,
-# where it adds up rounding errors.
+# The distance of absolute keys. Blender puts a key at the evaluation time unless that is 10 after
+# the last key, where rounding errors add up.
 _KEY_SPACING = 20.0
 
 
@@ -46,21 +46,21 @@ def bake(
     """Bakes ``frames`` to the mesh of ``obj``, in place of an earlier bake.
 
     The frames are final positions, and come out as they are. The user's own keys stay, with their
-    values and their animation: what those that stand still add to the mesh is taken off the
-    frames, and those that move are muted until ``free``, as are the modifiers that drive the body.
+    values and their animation. The offset of constant ones is subtracted from the frames. Moving
+    ones are muted until ``free``, as are the modifiers that drive the body.
     A mesh that other objects share, or that is linked, is copied first.
 
     Args:
         obj: a mesh object.
         frames: (F, V, 3) positions in the object's own space, one a scene frame.
         start_frame: the scene frame of the first.
-        step: every so many frames there is a key, and at the last; the mesh goes straight from one
-            to the next.
+        step: the frames from key to key; there is one at the last frame, too. The mesh moves
+            linearly between keys.
         is_absolute: whether a mesh without keys of its own gets absolute ones.
         action: for the curves, unless the keys have one; None makes one.
 
     Returns:
-        What the user should know of it, in sentences.
+        Notes for the user, in sentences.
 
     Raises:
         SuppleError: when the mesh cannot hold the frames. It is then as it was.
@@ -92,8 +92,8 @@ def kept_frames(count: int, step: int) -> list[int]:
 
 
 def free(obj: bpy.types.Object) -> bool:
-    """Removes what ``bake`` added to ``obj``, and only that, and lets it share a mesh again that it
-    shared before; False when there was no bake."""
+    """Remove everything that ``bake`` added to ``obj``, and let it share its former mesh again.
+    Returns False when there was no bake."""
     mesh = obj.data
     if not _remove_keys(obj):
         return False
@@ -186,7 +186,7 @@ def make_relative(obj: bpy.types.Object) -> None:
 
 @contextmanager
 def suspended(obj: bpy.types.Object) -> Iterator[None]:
-    """The mesh with its own keys, and what drives it, as they act without the bake."""
+    """Let the mesh's own keys and its driving modifiers act as they do without the bake."""
     keys = obj.data.shape_keys
     before = record(obj)
     relative, pinned = keys.use_relative, (obj.show_only_shape_key, obj.active_shape_key_index)
@@ -284,11 +284,11 @@ def _notes(
 
 
 def _prepare(obj: bpy.types.Object, key_frames: list[int], is_absolute: bool) -> list[str]:
-    """Makes the user's keys, and what drives the body, stand still, and writes down all that
-    ``free`` brings back, and the scene frames of the keys to come.
+    """Stop the user's keys and the modifiers that drive the body. Record everything that ``free``
+    restores, and the scene frames of the keys to come.
 
     Returns:
-        The names of what drives the body.
+        The names of the modifiers and the parent that drive the body.
     """
     made_basis = obj.data.shape_keys is None
     active = obj.active_shape_key_index

@@ -21,7 +21,8 @@ from . import scene_cache, trash
 #: Why a cache did not go with its file when that was saved last; empty when all did.
 problem = ""
 
-# What modifiers played before a save, by the session_uid of their objects and their names.
+# The files that modifiers played before a save, by the session_uid of their objects and their
+# names.
 _before: dict[tuple[int, str], str] = {}
 
 
@@ -30,7 +31,7 @@ def before_saving(file: Path) -> None:
 
     A file that was never saved takes its caches along. Another one leaves a copy behind, since
     the file it was may be opened again; frames are linked rather than copied where that is
-    possible. What cannot be brought stays where it is, and is played from there.
+    possible. Frames that cannot be brought stay where they are, and are played from there.
     """
     global problem
     _before.clear()
@@ -45,7 +46,7 @@ def before_saving(file: Path) -> None:
         return
     problem = ""
     brought: set[Path] = set()
-    # What two scenes play goes with the one that simulated it.
+    # Frames that two scenes play go with the scene that simulated them.
     for scene in sorted(bpy.data.scenes, key=_plays_another):
         try:
             _bring(scene, file, brought)
@@ -58,7 +59,8 @@ def before_saving(file: Path) -> None:
 
 
 def bring(scenes: Iterable[bpy.types.Scene], file: Path) -> None:
-    """Copies what scenes play to the caches that ``file`` has for them, and plays it from there.
+    """Copy the frames that scenes play to the caches that ``file`` has for them, and play them
+    there.
 
     Raises:
         SuppleError, OSError: when one cannot be brought.
@@ -70,7 +72,7 @@ def bring(scenes: Iterable[bpy.types.Scene], file: Path) -> None:
 
 
 def after_saving(file: Path) -> None:
-    """Goes back to the caches of the open file where ``file`` is a copy of it."""
+    """Go back to the caches of the open file when ``file`` is its copy."""
     if scene_cache.open_file() != file:
         for modifier, _ in playing(bpy.data.objects):
             if (path := _before.get(_key(modifier))) is not None:
@@ -79,7 +81,7 @@ def after_saving(file: Path) -> None:
 
 
 def reconnect() -> None:
-    """Finds what a file plays that was moved, or that an undo takes back before a save."""
+    """Find played frames that were moved, or that an undo brought back from before a save."""
     for scene in bpy.data.scenes:
         for modifier, path in playing(scene.objects):
             target = path if path.is_file() else _moved_file(scene, path)
@@ -100,7 +102,8 @@ def _plays_another(scene: bpy.types.Scene) -> bool:
 
 
 def _bring(scene: bpy.types.Scene, file: Path, brought: set[Path]) -> None:
-    """Adds to ``brought`` what two scenes need not bring twice."""
+    """Bring the frames of a scene, and add their folders to ``brought``, so that no other scene
+    does."""
     moved = {} if bpy.data.is_saved else dict.fromkeys(scene_cache.unsaved_folders(scene), True)
     shown = {folder_of(path): False for _, path in playing(scene.objects)}
     shown |= {folder_of(path): False for _, path in start_runs.starting(scene.objects)}
@@ -120,7 +123,7 @@ def _bring(scene: bpy.types.Scene, file: Path, brought: set[Path]) -> None:
 
 
 def _take(folder: Path, target: Path, is_moved: bool) -> None:
-    """Leaves a whole folder at ``target``, or what was there."""
+    """Copy or move a folder to ``target``, which then holds all of it, or its former content."""
     lock.check_free(folder)
     part = target.with_name(f"{target.name}.part")
     part.parent.mkdir(parents=True, exist_ok=True)
@@ -138,7 +141,7 @@ def _take(folder: Path, target: Path, is_moved: bool) -> None:
 def _play_from(
     scene: bpy.types.Scene, folder: Path, target: Path, file: Path, is_moved: bool
 ) -> None:
-    # Blender itself turns what is relative to the open file into what is relative to the new one.
+    # Blender itself converts paths relative to the open file to paths relative to the new one.
     start = Path(bpy.data.filepath).parent if bpy.data.is_saved else file.parent
     for modifier, path in playing(scene.objects):
         if folder_of(path) == folder:

@@ -55,7 +55,7 @@ def staying_bodies(scenes: list[bpy.types.Scene]) -> list[bpy.types.Object]:
 
 
 def travel_note(scenes: list[bpy.types.Scene]) -> str:
-    """A note on what other machines need beside the saved file; empty where they need nothing."""
+    """Return a note on the files that other machines need beside the saved file; empty for none."""
     file, bodies = scene_cache.open_file(), _playing(scenes)
     if file is None or not bodies:
         return ""

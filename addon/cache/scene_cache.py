@@ -31,7 +31,8 @@ UNSAVED = "unsaved-"
 ELSEWHERE = "@"
 #: Comes after a name that is not as it was given; in no clean name, either.
 ALTERED = "~"
-#: Of a file or a scene, in letters of up to three bytes: a folder's may have 255.
+#: The limit for the name of a file or scene, in letters of up to three bytes; folder names may have
+#: 255.
 LONGEST_NAME = 50
 # Written whole and never changed; all else is appended to, or small.
 _LASTING = {".npy", ".npz"}
@@ -46,7 +47,7 @@ class OpenedJob:
         job: the folder.
         reached: the last whole frame of those asked for, -1 for none.
         is_complete: whether that is all of them.
-        warning: what was wrong with the folder and is made again; empty when nothing was.
+        warning: the damage of the folder, which is repaired; empty for none.
     """
 
     job: Job
@@ -76,7 +77,7 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
     else:
         warning = _other_version(scene)
     if findings or reached < settings.frame_count:
-        # Anew even where it was begun: then it may have asked for another number of frames.
+        # Written again even for a job under way, which may have asked for another number of frames.
         Job.create(folder, described, settings)
     return OpenedJob(Job(folder), reached, reached >= settings.frame_count, warning)
 
@@ -86,7 +87,7 @@ def _take_same(folder: Path) -> None:
     or of this one by another path. Neither can take them from the other."""
     same = [each for each in job_folders(folder.parent) if run_name(each) == run_name(folder)]
     for other in sorted(same, key=lambda each: Job(each).last_frame(), reverse=True):
-        # Where it is just simulated, removed or taken by another process, it is simulated here.
+        # A folder that is just simulated, removed or taken by another process is simulated here.
         with suppress(SuppleError, OSError), lock.show(other):
             lock.check_free(other)
             with tempfile.TemporaryDirectory(dir=folder.parent) as part:
@@ -97,8 +98,8 @@ def _take_same(folder: Path) -> None:
 
 
 def link(folder: Path, target: Path, *left: str) -> None:
-    """Copies a job folder without what is ``left``, but shares what is never changed with it where
-    that is possible."""
+    """Copy a job folder without the names in ``left``. Files that never change are hard-linked
+    where possible."""
     ignored = shutil.ignore_patterns(lock.LOCK, f"{lock.SHOWN}*", *left)
     shutil.copytree(folder, target, copy_function=_link_lasting, ignore=ignored)
 
@@ -133,12 +134,12 @@ def _freed(scene: bpy.types.Scene) -> list[Path]:
 
 
 def _survey(job: Job, name: str, last: int) -> tuple[int, list[str]]:
-    """The number of frames of a run that can be shown, and the damages found.
+    """Count the frames of a run that can be shown, and list the damage.
 
-    What the worker will make again is removed: Blender must not show it meanwhile.
+    Damaged frames are removed: Blender must not show them before the worker has made them again.
 
     Returns:
-        The last frame, at most ``last``, of the unbroken row of whole ones; what was found.
+        The last frame, at most ``last``, of the unbroken row of whole ones; the damage.
     """
     findings = []
     try:

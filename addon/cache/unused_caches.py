@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Job folders that the open file does not play, and who else may."""
+"""Job folders that the open file does not play, and the files that may play them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..paths import users_cache
 from ..playback.mesh_cache import folder_of, playing
 from . import scene_cache, trash
 
-# How .blend files begin in which a name can be found.
+# The first bytes of .blend files in which a name can be found.
 _UNCOMPRESSED = b"BLENDER"
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
@@ -30,7 +30,7 @@ class UnusedCache:
     Args:
         folder: where it is.
         size: in bytes.
-        user: who may play it, such as ``drop.blend``; empty when nothing does.
+        user: the file that may play it, such as ``drop.blend``; empty for none.
     """
 
     folder: Path
@@ -63,10 +63,10 @@ def find() -> list[UnusedCache]:
 
 
 def remove(others_too: bool = False) -> tuple[int, int]:
-    """Deletes what nothing uses.
+    """Delete unused job folders.
 
     Args:
-        others_too: whether also what a file may use that is not open.
+        others_too: whether to delete also folders that a closed file may use.
 
     Returns:
         How many folders were deleted, and their size in bytes.
@@ -83,7 +83,7 @@ def remove(others_too: bool = False) -> tuple[int, int]:
 def formatted_size(size: int) -> str:
     """A number of bytes, such as ``1.2 GB``."""
     value, unit = float(size), 0
-    # What would be rounded to 1000 of one unit is 1 of the next.
+    # A size that rounds to 1000 of one unit is 1 of the next.
     while value >= 999.5 and unit < len(_UNITS) - 1:
         value, unit = value / 1000.0, unit + 1
     return f"{value:.3g} {_UNITS[unit]}"
@@ -123,8 +123,8 @@ def _size(folder: Path) -> int:
 
 
 def _user(folder: Path, root: Path) -> str:
-    """Who may play a folder of a cache. The names of folders begin with those of their files and
-    scenes."""
+    """Return the name of the file that may play a folder of a cache. The names of folders begin
+    with those of their files and scenes."""
     if folder.name.startswith(scene_cache.UNSAVED):
         return "a file that was never saved"
     file = scene_cache.open_file()

@@ -26,7 +26,7 @@ def captured_release(owner: str, switch: Channel, force: float) -> Release | Non
     """The release made of a switch that may be keyed and a break force; None where neither lets go.
 
     Args:
-        owner: what messages call what holds.
+        owner: the attachment's name in messages.
         switch: 1 while it holds, else 0, at each frame. The first 0 is for good.
         force: in newtons; 0 is none.
 
@@ -52,10 +52,10 @@ class AttachmentReading:
     """The data read from one attachment.
 
     Args:
-        made: as if nothing of it changed over time.
-        keyed: the recordings of what does, by name.
+        made: the attachment as if constant.
+        keyed: the recordings of values that change, by name.
         force: at which it lets go, in newtons; 0 is none.
-        owner: what messages call it.
+        owner: its name in messages.
     """
 
     made: Attachment | Stitches

@@ -54,7 +54,7 @@ class Shape:
         vertices, triangles: of the surface that is filled.
         longest_side: of that surface, along the object's own axes, however it is turned.
         axes: (3, 3) the object's own in the world, one a column; they mirror where it is mirrored.
-        refined: what is seen of it in place of its own vertices.
+        refined: the meshes that are shown in place of its own vertices.
         start: the shape it starts in; None where that is this one.
     """
 
@@ -102,10 +102,10 @@ def soft_body(
     *,
     unit: float,
 ) -> SoftBody:
-    """The body that the solver gets, but for what it touches with.
+    """Make the body for the solver, without the surface that collides.
 
     Args:
-        keyed: what its settings that can be keyed are at each frame, by name.
+        keyed: the settings that can be keyed at each frame, by name.
         start: its velocity and spin there.
         rest_shape: of its own vertices, or of its tetrahedra; None is as modelled.
         unit: metres in a Blender unit.
@@ -116,7 +116,7 @@ def soft_body(
     _check_matrices(obj, motion)
     props, young = obj.supple, keyed["young"]
     friction, kinetic = coefficients(props)
-    # What jiggles goes with its animation by itself.
+    # Jiggling bodies move with their animation from the start.
     thrown = StartVelocity.none() if pins.sag_free and props.start_from_animation else start
     with _naming(obj):
         return SoftBody(
@@ -184,7 +184,8 @@ def _vector(values: NDArray[np.float64]) -> tuple[float, float, float]:
 
 
 def _factors(obj: bpy.types.Object, young: Channel) -> Channel | None:
-    """On what the stiffness is at the start; None where it stays."""
+    """Return the ratio of the stiffness at each frame to that at the start; None if it is
+    constant."""
     low = np.flatnonzero(young.samples <= 0.0)
     if len(low):
         raise CaptureError(
@@ -214,7 +215,7 @@ def _plasticity(props: bpy.types.PropertyGroup) -> Plasticity | None:
     )
 
 
-# What cannot be simulated
+# Reasons why a body cannot be simulated
 
 
 @contextmanager
@@ -352,7 +353,7 @@ def _shape_from_run(obj: bpy.types.Object, shape: Shape) -> Shape:
     )
 
 
-# Of the longest edge at a vertex. Subdivision takes the corner of a cube away by 0.43 of it.
+# A ratio to the longest edge at a vertex. Subdivision moves the corner of a cube by 0.43 of it.
 _REACH_RATIO = 0.75
 
 
@@ -372,7 +373,7 @@ def check_pins(
         for modifier in driving.refiners(obj)
         if modifier.show_viewport and not keeps_vertices(modifier)
     ]
-    # What jiggles does so with all vertices, hidden ones as well.
+    # All vertices of a jiggling body jiggle, the hidden ones as well.
     if not changing or not obj.supple.pin_group or obj.supple.jiggle_group:
         return
     reach = _reaches(obj, shape.points)[pins.vertices]

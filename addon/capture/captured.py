@@ -19,7 +19,7 @@ from .surfaces import Points
 
 
 class CaptureError(SuppleError):
-    """The scene cannot be simulated as it is; the message says what to change."""
+    """The scene cannot be simulated as it is. The message names the cure."""
 
 
 class GoneError(SuppleError):
@@ -37,8 +37,8 @@ class CapturedObject:
         matrices: channel of (4, 4) object to world in Blender units.
         unit: metres in a Blender unit.
         fingerprint: of the object as it was captured.
-        refined: where each of what refines its skin is seen.
-        is_of_rest: whether that is made of its own mesh as it is at the start.
+        refined: where each refined mesh of its skin is shown.
+        is_of_rest: whether the refined meshes are made of its own mesh at the start.
     """
 
     uid: int
@@ -61,7 +61,7 @@ class Capture:
     """A scene to simulate and the way back to Blender.
 
     Args:
-        scene, settings: what the solver gets.
+        scene, settings: the input of the solver.
         objects: they go with ``scene.bodies``.
         start_frame: the scene frame of the start.
         fingerprint: of the scene as it was captured.

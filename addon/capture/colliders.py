@@ -86,18 +86,19 @@ _STILL_MODIFIERS = {
     "WIREFRAME",
 }
 
-# Of the ball that stands for an empty: 642 points, off by a third of a percent of the radius.
+# Subdivisions of the ball for an empty: 642 points, whose surface is off by a third of a percent of
+# the radius.
 _BALL_SUBDIVISIONS = 4
 
 
 class MeshCollider:
-    """A collider and what is recorded of it over the frames.
+    """A collider and the recordings of it over the frames.
 
     Args:
         obj: the object.
         depsgraph: at the first of the frames.
         unit: metres in a Blender unit.
-        role, cure: what messages call it, and how it can be left out.
+        role, cure: its kind, and the way to leave it out, for messages.
 
     Raises:
         CaptureError: when it has no faces.
@@ -222,15 +223,15 @@ def _ball() -> tuple[Points, Triangles]:
 # The largest extent may be longer than the smallest by this part. The coarse icosphere that
 # Blender offers first has 5 %, turned ones less.
 EXTENT_TOLERANCE_RATIO = 0.1
-# So far from the sphere a vertex may lie, in radii.
+# The largest distance of a vertex from the sphere, in radii.
 RADIUS_TOLERANCE_RATIO = 0.05
 
-# What lets any mesh be a collider.
+# The settings that allow any mesh as a collider.
 CURE = "choose the integrator Automatic or Implicit Euler and a Contact other than Never"
 
 
 class SphereCollider:
-    """A collider that is about a ball, and what is recorded of it over the frames.
+    """A spherical collider and the recordings of it over the frames.
 
     Args:
         obj: the object.

@@ -99,7 +99,7 @@ def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Con
 
 
 def touching_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBody:
-    """A body with what touches others.
+    """Return a body with the surface that collides.
 
     Raises:
         CaptureError: when nothing is left of that.

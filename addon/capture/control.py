@@ -90,7 +90,7 @@ def _samples(mesh: bpy.types.Mesh) -> Points:
     return values.reshape(count, -1, 3).astype(np.float64)
 
 
-# Of what is keyed of an object, what moves or bends it.
+# The begins of the data paths that move or bend an object.
 _MOVING = (
     *("location", "rotation_", "scale", "delta_"),
     *("modifiers[", "constraints[", "pose.bones["),
@@ -98,9 +98,9 @@ _MOVING = (
 
 
 def keyed_frames(obj: bpy.types.Object) -> list[int]:
-    """The frames at which anything that moves or bends an object has keys, ascending.
+    """Return the frames at which anything that moves or bends an object has keys, ascending.
 
-    Those of the object, of its shape keys, of its parents, and of what bends it, such as an
+    The keys of the object, its shape keys, its parents, and the objects that bend it, such as an
     armature. A key between two frames counts for the nearer one.
     """
     return sorted({round(point.co.x) for curve in _curves(obj) for point in curve.keyframe_points})
@@ -132,7 +132,7 @@ def _curves(obj: bpy.types.Object) -> Iterator[bpy.types.FCurve]:
 
 
 def _movers(obj: bpy.types.Object) -> list[bpy.types.Object]:
-    """It, what bends it, and all their parents; each once."""
+    """Return the object, the objects that bend it, and all their parents, each once."""
     bending = [getattr(modifier, "object", None) for modifier in driving.drivers(obj)]
     carriers: list[bpy.types.Object] = []
     for each in (obj, *bending):

@@ -3,7 +3,7 @@
 
 A fingerprint lists digests of the settings, and of each object that a body, collider or force field
 follows: its place, its shape and its keyframes. Values that are animated are left out, since they
-differ from frame to frame. Everything but the settings is read anew only when Blender's dependency
+differ from frame to frame. Everything but the settings is read again only when Blender's dependency
 graph reports an edit of one of these objects, so drawing panels and playing frames cost nothing.
 """
 
@@ -81,7 +81,7 @@ class _Followed:
 
 # Animated paths of data blocks, while one object is read.
 _animated: dict[int, set[str]] = {}
-# By the session_uid of an object, and whether its shape counts.
+# Keys are the session_uid of an object, and whether its shape counts.
 _followed: dict[tuple[int, bool], _Followed] = {}
 # Digests of meshes, node trees and curves of actions, which take milliseconds to read, by the
 # session_uid of the data block and the handle of a slot.
@@ -89,7 +89,8 @@ _contents: dict[tuple[int, int], Any] = {}
 
 
 def forget(depsgraph: bpy.types.Depsgraph | None = None) -> None:
-    """Read anew what a dependency graph reports as edited; everything without such a report."""
+    """Read the objects again that a dependency graph reports as edited, or all of them without
+    one."""
     if depsgraph is None:
         _followed.clear()
         _contents.clear()
@@ -132,7 +133,7 @@ def scene_fingerprint(scene: bpy.types.Scene) -> Parts:
 
 
 def acting_objects(scene: bpy.types.Scene) -> dict[str, list[bpy.types.Object]]:
-    """The objects that act on bodies, by what they are."""
+    """Return the objects that act on bodies, by their role."""
     objects = list(scene.objects)
     is_field_absorbed = any(is_absorbed(scene, obj) for obj in objects)
     return {
@@ -229,7 +230,8 @@ class _Walk:
             self._add(obj, "mesh", self._shape(obj))
 
     def _add(self, owner: bpy.types.ID, label: str, values: Iterator[Any]) -> None:
-        """Append the digest of some values, after that of what they lead to."""
+        """Append the digest of some values. Reading them appends those of the objects that they
+        refer to."""
         self.followed.uids.add(owner.session_uid)
         self.followed.digests.append("")
         index = len(self.followed.labels)
@@ -364,7 +366,7 @@ def _geometry(data: bpy.types.ID) -> Iterator[Any]:
     elif isinstance(data, bpy.types.Armature):
         yield [(_plain(bone.head_local), _plain(bone.tail_local)) for bone in data.bones]
     elif isinstance(data, bpy.types.NodeTree):
-        # Blender orders nodes by what is selected.
+        # Blender orders nodes by their selection.
         yield sorted(map(repr, _nodes(data)))
 
 
@@ -404,8 +406,8 @@ def _named_by_nodes(tree: bpy.types.NodeTree) -> Iterator[bpy.types.ID | None]:
 
 
 def _body_values(obj: bpy.types.Object) -> Iterator[Any]:
-    """The weights, paint and kept shapes that a soft body uses, and what kinds of modifiers drive
-    it."""
+    """Yield the weights, paint and kept shapes that a soft body uses, and the types of the
+    modifiers that drive it."""
     mesh, props = obj.data, obj.supple
     groups = [(obj, name) for name in (props.pin_group, props.attach_group, props.jiggle_group)]
     for path, row in rows_of(props):
@@ -443,7 +445,8 @@ def _users_keys(obj: bpy.types.Object) -> Iterator[Any]:
 
 
 def _numbers(struct: bpy.types.bpy_struct) -> Iterator[Any]:
-    """Name and value of what is set of a modifier, a constraint or a node, and not animated."""
+    """Yield the names and values of the settings of a modifier, constraint or node that are not
+    animated."""
     yield from _values(struct, _still(struct, _names(struct.bl_rna.identifier)))
     for name, value in _inputs(struct):
         begin = struct.path_from_id()
@@ -554,7 +557,7 @@ def _curve(curve: bpy.types.FCurve) -> Iterator[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value of Blender's as lists and numbers, whose ``repr`` says all of it."""
+    """Convert a value of Blender's to lists and numbers with a complete ``repr``."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         return value
     if isinstance(value, (set, frozenset)):

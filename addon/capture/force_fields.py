@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Blender's force fields, fluid that flows, and what absorbs them."""
+"""Blender's force fields, the flow of fluids, and objects that absorb fields."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _SECONDS = 0.4
 
 
 def why_unread(field: bpy.types.FieldSettings) -> str:
-    """Why what flows in the domain of a force field cannot be read, and the cure; else empty."""
+    """Return the reason why the flow in the domain of a force field cannot be read, with the cure;
+    else an empty text."""
     obj = field.source_object
     if obj is None:
         return "has no Domain Object. Choose one, or hide the field."
@@ -116,7 +117,7 @@ class DomainRecording(Recording):
             CaptureError: when it never does, or makes no sense.
         """
         name, present = self._obj.name, [each for each in self._cells if each is not None]
-        # Blender takes zeros for what it cannot read.
+        # Blender takes zeros for values that it cannot read.
         if not any(each[..., :3].any() for each in present):
             raise CaptureError(
                 f"{name} has no flow at any simulated frame. Bake it for these frames, or hide "
@@ -183,7 +184,7 @@ def _numbers(
     return values.reshape(depth, height, width, count)
 
 
-#: By Blender's names.
+#: The kinds of fields by Blender's names.
 KINDS: dict[str, FieldKind] = {
     "FORCE": "force",
     "WIND": "wind",
@@ -198,7 +199,7 @@ KINDS: dict[str, FieldKind] = {
 }
 #: Others act as points do.
 SHAPES: dict[str, FieldShape] = {"POINT": "point", "LINE": "line", "PLANE": "plane"}
-#: What of Blender's settings counts.
+#: The settings of Blender's fields that count.
 SETTINGS = (
     *("type", "shape", "strength", "flow", "harmonic_damping", "size", "noise", "seed"),
     *("falloff_type", "z_direction", "falloff_power", "radial_falloff", "apply_to_location"),
@@ -206,14 +207,14 @@ SETTINGS = (
     *("use_radial_min", "radial_min", "use_radial_max", "radial_max"),
     *("use_gravity_falloff", "use_global_coords", "use_absorption"),
 )
-#: What of them is as it is at the first frame.
+#: The settings that are read at the first frame alone.
 CHOICES = (
     *("type", "shape", "falloff_type", "z_direction", "use_max_distance", "use_radial_max"),
     *("use_gravity_falloff", "use_global_coords", "use_absorption"),
 )
-#: What of fluid flows is, besides.
+#: The same for fluid flows.
 FLOW_CHOICE = "use_smoke_density"
-#: By which some of them are known for some kinds.
+#: Other names that Blender gives to settings of some kinds.
 OTHER_NAMES = {
     "strength": "linear_drag",
     "harmonic_damping": "quadratic_drag",
@@ -232,8 +233,8 @@ def acting_fields(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 def acts(scene: bpy.types.Scene, obj: bpy.types.Object) -> bool:
-    """Whether an object has a force field of a kind that soft bodies feel, and is shown. That of a
-    soft body does not act, nor does what flows where it cannot be read."""
+    """Whether an object is shown and has a force field of a kind that soft bodies feel. Fields of
+    soft bodies and flows that cannot be read do not act."""
     collection = scene.supple.effector_collection
     if obj.field is None or obj.field.type not in KINDS or is_soft_body(obj):
         return False
@@ -244,7 +245,7 @@ def acts(scene: bpy.types.Scene, obj: bpy.types.Object) -> bool:
 
 
 class FieldRecording:
-    """A force field, and what is recorded of it over the frames.
+    """A force field and the recordings of it over the frames.
 
     Args:
         obj: the object that has it.
@@ -363,7 +364,7 @@ def _gust(size: float, share: float) -> float:
     return float((size if size > 0.5 else -size) / (1.0 + share))
 
 
-#: Of what an object absorbs, as keys have it.
+#: The data path of an object's absorption.
 ABSORPTION = "collision.absorption"
 
 

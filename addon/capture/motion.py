@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps a scene through its frames and records what changes over them."""
+"""Step a scene through its frames and record the values that change over them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from .surfaces import Points, driven_coordinates
 Matrices = NDArray[np.float64]
 Samples = NDArray[np.float64]
 
-# What points may be off a straight line, of the largest coordinate: what single precision rounds.
+# The distance from a straight line as a ratio to the largest coordinate, for rounding in single
+# precision.
 STRAIGHT_TOLERANCE = 1e-6
 
 
@@ -40,8 +41,8 @@ class Motion:
 
 @contextmanager
 def preserved_frame(scene: bpy.types.Scene) -> Iterator[None]:
-    """Returns to the current frame afterwards. Within, Time Stretching is off: it stretches what is
-    played, and would do so twice."""
+    """Return to the current frame afterwards. Time Stretching is off meanwhile: it stretches
+    playback, and would act twice."""
     frame, subframe, render = scene.frame_current, scene.frame_subframe, scene.render
     stretched = render.frame_map_old, render.frame_map_new
     try:
@@ -58,9 +59,9 @@ class Recording:
     """Numbers of the scene over the frames of a simulation.
 
     Args:
-        read: what they are now, always in the same shape; a copy.
-        may_change: whether they could differ from one frame to the next. Generous: what then
-            stays the same is found out.
+        read: a copy of the present numbers, always in the same shape.
+        may_change: whether they could differ from one frame to the next. Numbers that turn out
+            to be constant may be included.
         per_frame: samples a frame.
     """
 
@@ -116,7 +117,7 @@ def setting_recording(
     is_keyed = (f"{row}.{name}" if row else name) in animated_settings(owner)
 
     def read(depsgraph: bpy.types.Depsgraph) -> Samples:
-        # A value that was set is in the evaluated object only once something tells Blender.
+        # An evaluated object has a new value only after a tag or an edit.
         source = owner.evaluated_get(depsgraph) if is_keyed else owner
         return np.array(exact_float(getattr(_settings(source, row), name)))
 
@@ -156,7 +157,7 @@ def matrix_recording(obj: bpy.types.Object) -> Recording:
 
 
 def record(context: bpy.types.Context, recordings: Sequence[Recording], frames: range) -> None:
-    """Takes all of them in one pass over the frames: stepping is what costs time.
+    """Take all recordings in one pass over the frames, since stepping takes most of the time.
 
     The recordings with more than a sample a frame have the same number of them.
     """
@@ -188,7 +189,8 @@ def transform(matrix: Matrices, points: Points) -> Points:
 
 
 def may_move(obj: bpy.types.Object | None) -> bool:
-    """Whether anything could move the object. Generous: what then stands still is found out."""
+    """Whether anything could move the object. Objects that turn out to stand still may be
+    included."""
     while obj is not None:
         if is_animated(obj) or len(obj.constraints) > 0 or obj.rigid_body is not None:
             return True
@@ -212,7 +214,7 @@ def _is_between(finer: Samples, frames: Samples, per_frame: int) -> bool:
     """Whether samples lie on straight lines from frame to frame."""
     tolerance = STRAIGHT_TOLERANCE * float(np.abs(frames).max(initial=0.0))
     parts = np.arange(1, per_frame).reshape(-1, *[1] * (frames.ndim - 1)) / per_frame
-    # Frame by frame: what is bent mostly is from the first on.
+    # Frame by frame, since most bent motion is bent from the first frame on.
     for index, (start, end) in enumerate(pairwise(frames)):
         between = finer[index * per_frame + 1 : (index + 1) * per_frame]
         if (np.abs(between - start - parts * (end - start)) > tolerance).any():

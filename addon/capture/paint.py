@@ -51,7 +51,7 @@ def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> N
     Args:
         obj: whose group it is.
         name: of the group.
-        use: what is done to its vertices, and ``setting`` what names it, for messages.
+        use: the use of its vertices, and ``setting`` the setting that names it, for messages.
 
     Raises:
         CaptureError: when the group does not exist or is empty.
@@ -68,13 +68,13 @@ def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> N
 
 Values = NDArray[np.float64]
 
-# How bright linear red, green and blue are (ITU-R BT.709).
+# The luminance of linear red, green and blue (ITU-R BT.709).
 _LUMINANCE = (0.2126, 0.7152, 0.0722)
 _COLOURS = {"FLOAT_COLOR", "BYTE_COLOR"}
 
 
 def painted(props: bpy.types.PropertyGroup) -> Iterator[tuple[PaintedSetting, str]]:
-    """The settings that are painted, each with the name of what it is painted with."""
+    """Yield the painted settings, each with the name of its attribute or vertex group."""
     for setting in PAINTED_SETTINGS:
         if name := getattr(props, SOURCE.format(setting)):
             yield setting, name
@@ -86,23 +86,24 @@ def label(props: bpy.types.PropertyGroup, setting: str) -> str:
 
 
 def painted_weights(obj: bpy.types.Object, mesh: bpy.types.Mesh, setting: str) -> Values | None:
-    """(V,) of the vertices of a mesh made from that of the object; None of what is not painted.
+    """Return (V,) weights of the vertices of a mesh made from that of the object; None for a
+    setting without paint.
 
     Raises:
-        CaptureError: when what it is painted with cannot be used.
+        CaptureError: when its group or attribute cannot be used.
     """
     name = getattr(obj.supple, SOURCE.format(setting))
     return _weights(obj, mesh, name, label(obj.supple, setting)) if name else None
 
 
 def capture_paint(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[Paint]:
-    """Factors at the vertices of the surface that is filled.
+    """Return the factors at the vertices of the surface to fill.
 
     Raises:
-        CaptureError: when what an object is painted with cannot be used.
+        CaptureError: when a group or an attribute cannot be used.
     """
     props = obj.supple
-    # ``reports/ignored`` reports what is left out here.
+    # ``reports/ignored`` reports the settings that are left out here.
     sources = [s for s in painted(props) if s[0] != "yield_stress" or props.use_plasticity]
     if not sources:
         return []

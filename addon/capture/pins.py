@@ -18,12 +18,12 @@ from .motion import Motion
 from .paint import find_group
 from .surfaces import Points, group_weights
 
-#: From it on a weight pins; below it is that of a goal. What is painted as 1 may come out as less.
+#: Lower weights are goals. A weight painted as 1 may be read as slightly less.
 PIN_WEIGHT = 0.999
-#: What jiggles by this or less is held; goals have it over the weight that something jiggles with,
-#: and so what weighs 1 has this goal weight.
+#: The jiggle weight up to which a vertex is fixed. The goal weight of a jiggling vertex is this
+#: over its jiggle weight, and so this at a weight of 1.
 HELD_WEIGHT = 0.02
-# Of a wobble, what is left of it after its duration.
+# The ratio of a wobble that is left after its duration.
 _LEFT_RATIO = 0.05
 
 
@@ -114,7 +114,7 @@ class Pins:
 
 
 def _jiggle_pins(obj: bpy.types.Object) -> Pins:
-    """All vertices: what jiggles twice as far by its weight has half the stiffness."""
+    """Pin all vertices. Half the weight in the group makes the pin of a vertex twice as stiff."""
     props = obj.supple
     group = find_group(obj, props.jiggle_group, "jiggle")
     wobbles = exact_float(props.jiggle_amount) * np.clip(group_weights(obj, group), 0.0, 1.0)

@@ -23,7 +23,7 @@ from .surfaces import Points, evaluated_surface
 
 SeenIn = Literal["viewport", "renders", "both"]
 
-#: Of points that are kept for each frame, in one body.
+#: The limit for points of one body that are kept for each frame.
 MAX_REFINED_POINTS = 100_000
 _NAME = "Supple Refined"
 
@@ -56,7 +56,7 @@ def refined(obj: bpy.types.Object, local: Points, evaluated: Points) -> list[Ref
     if meshes := _refined(obj, local, evaluated, adds_steadily):
         return meshes
     meshes = _refined(obj, local, evaluated, adds) if _keeps_its_shape(obj) else []
-    # Where one of them is not seen the object would stand still.
+    # An object would stand still where one of its meshes is not shown.
     is_seen_everywhere = {each.seen_in for each in meshes} in ({"both"}, {"viewport", "renders"})
     return [replace(each, is_of_rest=True) for each in meshes] if is_seen_everywhere else []
 
@@ -79,7 +79,7 @@ def _refined(
 
 
 def _refine(modifiers: Modifiers, may_add: Kind) -> bool:
-    """Whether what they make can be known for all frames, and is not the vertices alone."""
+    """Whether modifiers add vertices, and their result is known for all frames."""
     adding = [modifier for modifier in modifiers if may_add(modifier)]
     others = [modifier for modifier in modifiers if modifier not in adding]
     keeping = all(keeps_vertices(m) and not (deforms(m) or smooths(m)) for m in others)
@@ -87,7 +87,7 @@ def _refine(modifiers: Modifiers, may_add: Kind) -> bool:
 
 
 def _keeps_its_shape(obj: bpy.types.Object) -> bool:
-    """Whether nothing but the frames changes what modifiers are given or make."""
+    """Whether only the frames change the input and the settings of an object's modifiers."""
     keys = obj.data.shape_keys
     moves = keys is not None and is_animated(keys)
     is_keyed = any(path.startswith("modifiers[") for path in animated_paths(obj))
@@ -95,7 +95,7 @@ def _keeps_its_shape(obj: bpy.types.Object) -> bool:
 
 
 def subdivisions(obj: bpy.types.Object) -> Modifiers:
-    """The modifiers that subdivide what is played."""
+    """Return the modifiers that subdivide the played frames."""
     shown = [modifier for modifier in driving.refiners(obj) if driving.is_shown(obj, modifier)]
     is_played = _refine(shown, adds if _keeps_its_shape(obj) else adds_steadily)
     return [modifier for modifier in shown if is_played and _has_levels(modifier)]
@@ -107,7 +107,7 @@ def splits(obj: bpy.types.Object) -> int:
 
 
 def _is_diced(modifier: bpy.types.Modifier) -> bool:
-    """Whether Cycles subdivides it anew in each frame, by what is seen."""
+    """Whether Cycles subdivides the mesh again in each frame, by its size in the image."""
     obj = modifier.id_data
     owners = modifier, getattr(obj, "cycles", None)
     return any(getattr(owner, "use_adaptive_subdivision", False) for owner in owners)

@@ -56,7 +56,7 @@ from .surroundings import (
 
 
 def capture(context: bpy.types.Context) -> Capture:
-    """Reads all soft bodies of the scene at its start frame, and what moves until its end.
+    """Read all soft bodies of the scene at its start frame, and all motion until its end.
 
     Raises:
         CaptureError: when something in the scene cannot be simulated.
@@ -73,7 +73,7 @@ def capture(context: bpy.types.Context) -> Capture:
     context.view_layer.update()
     fingerprint.forget()
     prints = {obj: fingerprint.as_text(fingerprint.body_fingerprint(obj)) for obj in objects}
-    # By what they are, so that what they are called changes no frames.
+    # Sorted by content, so that names do not change frames.
     objects.sort(key=prints.__getitem__)
     read = _Reading.of(context, objects, frames)
     captured = [
@@ -216,12 +216,12 @@ class _Reading:
             )
             for obj, motion, arguments in zip(self.objects, self.motions, each, strict=True)
         ]
-        # ``reports/ignored`` reports what is left out here.
+        # ``reports/ignored`` reports the features that are left out here.
         return [_supported(body, scene.supple.integrator) for body in bodies]
 
 
 def _others(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:
-    """The colliders, force fields and absorbers, by what they are, as bodies."""
+    """Yield the colliders, the force fields and the absorbers, each in the order of the bodies."""
     others = {
         "collider": shown_colliders(context),
         "force field": acting_fields(context),

@@ -15,7 +15,7 @@ from ..units import exact_float
 from .motion import Matrices, may_move, world_matrix
 from .surfaces import Points, Triangles
 
-# Of the frames before the start between which an animation is sampled: long against rounding.
+# The distance of samples of an animation before the start, in frames: long against rounding.
 SAMPLE_FRAMES = 0.25
 
 Vector = NDArray[np.float64]
@@ -92,7 +92,8 @@ def start_velocity(
 
 
 def centre_of_volume(vertices: Points, triangles: Triangles) -> Vector:
-    """(3,) of what a surface encloses; of its vertices where that is nothing."""
+    """Return the (3,) centroid of the enclosed volume, or of the vertices where the volume is
+    zero."""
     middle: Vector = vertices[np.unique(triangles)].mean(axis=0)
     a, b, c = (vertices - middle)[triangles].swapaxes(0, 1)
     volumes = np.einsum("ij,ij->i", a, np.cross(b, c))

@@ -51,9 +51,10 @@ def base_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> P
 
 
 def driven_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
-    """(V, 3) vertices of the object's own mesh, as its shape keys and what drives it have them now.
+    """Return (V, 3) vertices of the object's own mesh, as its shape keys and driving modifiers
+    deform it at the current frame.
 
-    What refines it has to be off (``driving.without_refiners``).
+    Modifiers that refine it have to be off (``driving.without_refiners``).
 
     Raises:
         SuppleError: when a modifier changes the number of vertices.
@@ -70,10 +71,11 @@ def driven_coordinates(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) ->
 def surface_to_fill(
     obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shape: Points
 ) -> tuple[Points, Triangles]:
-    """The surface to fill: vertices and (T, 3) triangles, modifiers included where they can be.
+    """Return the vertices and (T, 3) triangles of the surface to fill, modifiers included where
+    possible.
 
-    What carries the mesh away after the frames acts on what was simulated: the body is filled as
-    it is without.
+    Modifiers that carry the mesh away after the frames act on the simulated frames, and are left
+    out here.
     """
     if _is_carried(obj):
         return shape, triangles(obj.data)
@@ -164,7 +166,7 @@ def vertex_coordinates(mesh: bpy.types.Mesh) -> Points:
 
 
 def coordinates(collection: Any, count: int) -> Points:
-    """(V, 3) of what has a ``co``: vertices, key points."""
+    """Return the (V, 3) ``co`` of the vertices or key points of a collection."""
     values = np.empty(count * 3, dtype=np.float32)
     collection.foreach_get("co", values)
     return values.reshape(-1, 3).astype(np.float64)

@@ -16,10 +16,11 @@ from .motion import Recording, setting_recording
 
 
 def coefficients(props: bpy.types.PropertyGroup, of: str = "") -> tuple[float, float | None]:
-    """The static coefficient of a surface, and the kinetic one; None where that is all of it.
+    """Return the static and the kinetic coefficient of a surface; the latter is None where both are
+    the same.
 
     Args:
-        of: what the names of its settings begin with.
+        of: the prefix of the names of its settings.
     """
     friction = exact_float(getattr(props, f"{of}friction"))
     ratio = exact_float(getattr(props, f"{of}sliding_friction"))

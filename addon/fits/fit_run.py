@@ -29,7 +29,7 @@ from .tool import Question, length
 SIZE = 256
 _MARGIN, _LINE, _DOT = 14, 2, 5
 _BACKGROUND, _GRID, _CURVE = (0.10, 0.10, 0.10), (0.28, 0.28, 0.28), (0.25, 0.65, 1.0)
-# So many powers of ten are shown at most.
+# The powers of ten that a plot shows at most.
 _MOST_DECADES = 8.0
 
 _previews: Any = None
@@ -111,7 +111,7 @@ class Outcome:
     message: str
 
 
-#: Of this session of Blender.
+#: The latest search of this session of Blender.
 latest: Outcome | None = None
 
 

@@ -19,7 +19,7 @@ from ..capture.paint import find_group
 from ..capture.surfaces import group_weights
 from .tool import Question, Tool, length
 
-# What is in a vertex group is so by more than this.
+# The weight from which a vertex counts as in a group.
 _INSIDE = 0.5
 _KEPT = {"forces": "Its forces act", "pins": "Its pin motion acts"}
 
@@ -35,7 +35,7 @@ def _ask(question: Question) -> tuple[Scene, FollowKeys]:
     after = [question.frame(frame, "the frame of a key") for frame in frames]
     shapes = captured.objects[question.index].unit * keyed_poses(question.context, obj, frames)
     bodies = list(captured.scene.bodies)
-    # Sought from what it does by itself, whatever was found before.
+    # The search starts from the free motion, whatever an earlier one found.
     bodies[question.index] = replace(bodies[question.index], tet_control=None)
     request = FollowKeys(question.index, np.array(after, dtype=np.int32), shapes, _points(obj), by)
     return replace(captured.scene, bodies=bodies), request

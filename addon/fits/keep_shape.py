@@ -17,7 +17,7 @@ from .tool import Question, Tool, length
 def _ask(question: Question) -> tuple[Scene, KeepShape]:
     scene, index = question.captured.scene, question.index
     bodies = list(scene.bodies)
-    # Sought from what fills the mesh, whatever was found before.
+    # The search starts from the tetrahedra of the mesh, whatever an earlier one found.
     bodies[index] = replace(bodies[index], tet_rest_shape=None)
     return replace(scene, bodies=bodies), KeepShape(index)
 

@@ -16,7 +16,7 @@ from ..capture.surfaces import Points, evaluated_mesh, vertex_coordinates
 from ..units import exact_float
 from .tool import Question, Tool, length
 
-# Of how far off it was before: stiffness that leaves more does not tell why.
+# The stiffness does not explain a mismatch that stays above this ratio of the former one.
 _LITTLE_GAIN = 0.5
 
 

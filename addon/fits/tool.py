@@ -51,11 +51,11 @@ class Tool:
     """
     Args:
         label, description, icon: of its button.
-        settings: names of what it goes by, of the object.
-        ask: from a question to the scene that is searched and what is wanted; raises SuppleError.
-        apply: sets what was found on an object, and returns the message for the user.
+        settings: names of the object's settings that it reads.
+        ask: from a question to the scene to search and the goal; raises SuppleError.
+        apply: set the result on an object, and return the message for the user.
         follows: whether it goes by the animation of the object.
-        kept: what of it acts on an object until it is removed, in words; empty where nothing does.
+        kept: the part of its result that acts until it is removed, in words; empty for none.
     """
 
     label: str
@@ -68,7 +68,7 @@ class Tool:
     kept: Callable[[bpy.types.Object], str] = lambda _: ""
 
 
-#: What is shorter is rounding.
+#: Shorter distances are rounding.
 NOTICED_METRES = 1e-6
 
 

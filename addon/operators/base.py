@@ -121,7 +121,7 @@ TICK_SECONDS = 0.05
 class TimedOperator(ActionOperator):
     """An operator that takes the steps of its work from a timer. Esc cancels."""
 
-    #: Whether steps show what there is so far; else all changes when the work is finished.
+    #: Whether steps show their results so far; else all changes come at the end.
     changes_meanwhile = True
     #: Whether the window can be used for other things.
     lets_others_act = True
@@ -212,7 +212,7 @@ class TimedOperator(ActionOperator):
     ) -> set[str]:
         self._clear(context)
         self.report(kind, translated(message))
-        # What was shown so far is a change, too, that undo has to know of.
+        # Results shown so far are a change, too, which undo has to include.
         return {"FINISHED"} if is_step else {"CANCELLED"}
 
     def _clear(self, context: bpy.types.Context) -> None:
@@ -254,7 +254,8 @@ class WorkerOperator(TimedOperator):
         return run
 
     def explain(self, context: bpy.types.Context, message: str) -> str:
-        """Selects what intersects, where that is it."""
+        """Select the intersecting objects, where they are the reason, and return the whole
+        message."""
         intersections.remember(context.scene, self._run.job, message)
         failure = intersections.latest(context.scene)
         if failure is None:

@@ -79,7 +79,8 @@ class SUPPLE_OT_show_paint(ActionOperator, bpy.types.Operator):
 
 
 def _activate(obj: bpy.types.Object, name: str, text: str) -> str:
-    """Makes it what is painted on, and returns the mode to do so in."""
+    """Make an attribute or a vertex group the active one for painting, and return the mode for
+    it."""
     group = obj.vertex_groups.get(name)
     if group is not None:
         obj.vertex_groups.active_index = group.index

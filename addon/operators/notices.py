@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Buttons that mend what notices report."""
+"""Buttons that apply the cures of notices."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
     )
 
     _run: Simulation
-    # Where the playhead was last put, or found.
+    # The frame where the playhead was last put, or was.
     _playhead: int
 
     @classmethod

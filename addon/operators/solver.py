@@ -67,7 +67,7 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        # Where an animation plays, Esc stops that first.
+        # While an animation plays, Esc stops it first.
         is_playing = context.screen.is_animation_playing
         if event.type == "ESC" and event.value == "PRESS" and not is_playing:
             self.cancel(context)
@@ -75,7 +75,7 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"PASS_THROUGH"}
-        # Asked first: what pip prints last is still shown.
+        # Read first, so that the last output of pip is still shown.
         running = self._installation.running()
         for line in self._installation.lines():
             context.workspace.status_text_set(f"{line[:100]}   Esc: cancel")
@@ -110,7 +110,7 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
 _TICK_SECONDS = 0.1
 _WIDTH_PIXELS, _WIDTH_LETTERS = 520, 78
 
-# What is under way in a window, and what was found last.
+# The examination under way in a window, and the latest result.
 _current: Examination | None = None
 _latest: list[Finding] = []
 

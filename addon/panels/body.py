@@ -35,7 +35,7 @@ class SUPPLE_PT_pins(SoftBodySidebar, bpy.types.Panel):
         layout, obj = self.layout, context.object
         layout.use_property_split, layout.use_property_decorate = True, False
         layout.prop_search(obj.supple, "pin_group", obj, "vertex_groups")
-        # What jiggles has goals of its own.
+        # Jiggling bodies have goals of their own.
         if not obj.supple.jiggle_group and ignored.has_partial_weights(obj, obj.supple.pin_group):
             draw_panel(layout, obj.supple, "goals")
         if obj.supple.pin_group:

@@ -44,7 +44,7 @@ _SECONDS_WHILE_PLAYING = 1.0
 
 
 def simulate_text(context: bpy.types.Context, shown_notices: list[Notice]) -> str:
-    """The text of the Simulate button, which gives the state of what is played."""
+    """Return the text of the Simulate button, which gives the state of the played frames."""
     state = outdated.worst(notice.state for notice in shown_notices)
     if not state and any(map(find_modifier, soft_bodies(context))):
         state = outdated.UP_TO_DATE
@@ -63,7 +63,7 @@ def latest_notices(context: bpy.types.Context) -> list[Notice]:
 
 
 def forget_notices() -> None:
-    """Look for notices anew at the next drawing, as after a run, which plays its frames."""
+    """Look for notices again at the next drawing, as after a run, which plays its frames."""
     _latest.clear()
 
 
@@ -140,7 +140,7 @@ def _draw_selection(layout: bpy.types.UILayout) -> None:
 
 
 def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None, simulate: str) -> None:
-    """Simulate, or in its place the progress of what runs, above Bake and Free."""
+    """Draw Simulate, or the progress of the present work in its place, above Bake and Free."""
     column = layout.column(align=True)
     column.scale_y = 1.5
     if work is None:

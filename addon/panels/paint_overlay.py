@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Draws what is painted on soft bodies in the 3D viewports that show overlays, from blue for none
-to red for all of it."""
+"""Draw painted weights on soft bodies in 3D viewports with overlays, from blue for 0 to red for
+1."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ..settings.object import SOURCE
 
 Colours = NDArray[np.float32]
 
-#: The choice of what to show that shows nothing.
+#: The choice that draws nothing.
 NONE = "none"
-# From none to all of it, in red, green and blue.
+# Red, green and blue of the weights from 0 to 1.
 _COLOURS = np.array([(0, 0, 1), (0, 1, 1), (0, 1, 0), (1, 1, 0), (1, 0, 0)], dtype=float)
 _OPACITY = 0.75
 # In which Blender shows weights and colours by itself, or the mesh is another than was evaluated.
 _OTHER_MODES = {"WEIGHT_PAINT", "VERTEX_PAINT", "EDIT", "SCULPT"}
-# By how much of its distance what is drawn comes nearer than the surface that it lies on.
+# The ratio of the viewing distance by which the overlay is drawn nearer than the surface.
 _NEARER = 2e-4
 
 _draw_handler: Any = None
-# Of objects, by their session_uid: batches, and what playback leaves as it is, colours and corners,
-# with the names of what paints; None where nothing is drawn.
+# Keys are the session_uid of objects. Batches are of one frame; colours and corners last, and are
+# stored with the names of their paint; None where nothing is drawn.
 _batches: dict[int, tuple[str, Any]] = {}
 _paints: dict[int, tuple[str, tuple[Colours, Triangles] | None]] = {}
 
@@ -59,12 +59,12 @@ def forget(*_: object) -> None:
 
 
 def forget_shapes() -> None:
-    """For when the frame changes: what is painted stays."""
+    """Forget shapes when the frame changes; the weights stay."""
     _batches.clear()
 
 
 def forget_changed(depsgraph: bpy.types.Depsgraph) -> None:
-    """Forgets what Blender reports to have changed."""
+    """Forget the data that Blender reports as changed."""
     if not (_batches or _paints):
         return
     if depsgraph.id_type_updated("MESH"):
@@ -115,7 +115,7 @@ def _paint_of(
 
 
 def _source(obj: bpy.types.Object, setting: str) -> str:
-    """Which setting, and the name of what paints it."""
+    """Return the setting and the name of its attribute or vertex group."""
     return f"{setting} {getattr(obj.supple, SOURCE.format(setting))}"
 
 

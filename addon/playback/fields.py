@@ -22,7 +22,7 @@ from ..paths import absolute, portable
 from . import pc2
 from .mesh_cache import folder_of
 
-# From dark to light as the eye sees it, in sRGB: purple, blue, teal, green, yellow.
+# Dark to light as the eye sees it, in sRGB: purple, blue, teal, green, yellow.
 _COLOURS = (
     (0.27, 0.00, 0.33),
     (0.23, 0.32, 0.55),
@@ -31,7 +31,7 @@ _COLOURS = (
     (0.99, 0.91, 0.14),
 )
 _RANGE_NODE = "Range"
-# Of the largest value of a range: what is less is told as 0.
+# The ratio to the largest value of a range below which its lower end is reported as 0.
 _ROUNDING_SHARE = 1e-6
 # Places of sockets, whose names are another in newer versions of Blender.
 _FACTOR, _LOW, _HIGH = 2, 1, 2
@@ -76,7 +76,7 @@ def make(name: str, low: float, high: float) -> bpy.types.NodeTree:
 
 
 def described_range(name: str) -> str:
-    """From what to what the colours go, with the unit; empty where the field is not shown."""
+    """Return the range of the colours with its unit; empty where the field is not shown."""
     material = bpy.data.materials.get(title(name))
     node = material and material.node_tree.nodes.get(_RANGE_NODE)
     if not node:
@@ -166,7 +166,7 @@ class _Source:
     """The source of an object's frames.
 
     Args:
-        path: the playback file, which says what body of which job it is.
+        path: the playback file, whose path gives the job and the body.
         first: the scene frame of its first sample.
         pre_roll: frames of the job before that.
     """
@@ -239,7 +239,7 @@ def show(objects: Iterable[bpy.types.Object], name: str, scene: bpy.types.Scene)
 
 
 def hide(obj: bpy.types.Object) -> bool:
-    """Takes away what ``show`` added; False when there was nothing."""
+    """Remove the data that ``show`` added; False when there was none."""
     view = find_view(obj)
     if view is None:
         return False
@@ -306,7 +306,7 @@ def _update(obj: bpy.types.Object, name: str, time: float) -> None:
     source = _source(obj)
     try:
         frame_values = values if source is None else source.at(name, time)
-        # Of another mesh, playback stands still as well.
+        # On another mesh, playback stands still as well.
         values = frame_values if len(frame_values) == len(values) else values
     except SuppleError as error:
         problem = problem or f"{obj.name} shows no {RESULTS[name].label}: {error}"

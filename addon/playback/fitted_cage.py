@@ -17,7 +17,7 @@ from ..capture.refined import refining
 from ..capture.surfaces import Points, evaluated_surface, vertex_coordinates
 from ..steps import Steps, scaled
 
-# Weights below are rounding; and how far, in units of the mesh, points may be from what they say.
+# Smaller weights are rounding. The second is the error of the points by them, in units of the mesh.
 _MIN_WEIGHT, _TOLERANCE_RATIO = 1e-6, 1e-5
 
 Sets = list[set[int]]
@@ -36,7 +36,7 @@ def linear_refinement(obj: bpy.types.Object) -> Steps[Embedding | None]:
     groups, terms = list(_groups(obj.data)), []
     for number, group in enumerate(groups):
         yield number / len(groups)
-        # What a copy is worked out on is gone wherever this is broken off.
+        # The copy is deleted even where this stops early.
         with refining(obj, shown, "viewport") as refine:
             probed = _probed(refine, group, len(expected), len(vertices))
         if probed is None:
@@ -81,7 +81,7 @@ def _padded(
 def _groups(mesh: bpy.types.Mesh) -> Iterator[list[int]]:
     """All vertices, in groups of which no two move the same point.
 
-    What subdivision makes of a face follows the vertices of the faces around it.
+    The subdivided points of a face depend on the vertices of the faces around it.
     """
     faces = [list(face.vertices) for face in mesh.polygons]
     faces += [list(edge.vertices) for edge in mesh.edges if edge.is_loose]
@@ -102,9 +102,9 @@ def _union(around: Sets, vertices: set[int]) -> set[int]:
     return set().union(*(around[vertex] for vertex in vertices))
 
 
-# Of the time that the fit of a few dozen frames takes, what modifiers make is found in about this.
+# The share of the time for a few dozen frames that measuring the modifiers takes.
 PROBING_SHARE = 0.2
-# Of the size of a body: what lies nearer to where it was shown is not told.
+# The distance from the shown frames that is reported, as a ratio to the size of a body.
 _SEEN_SHARE = 1e-3
 
 Frames = NDArray[np.float32]
@@ -113,7 +113,7 @@ Frames = NDArray[np.float32]
 def fitted(
     obj: bpy.types.Object, frames: Frames, seen: Frames, kept: Sequence[int]
 ) -> Steps[tuple[Frames, str]]:
-    """The frames of a body, some of them fitted to those of what is seen of it.
+    """Fit some of the frames of a body to the frames of its visible mesh.
 
     Args:
         frames: (F, V, 3) of its own vertices, in its own space.
@@ -121,8 +121,8 @@ def fitted(
         kept: which frames; the others stay as they are.
 
     Returns:
-        The frames, as they were where what modifiers make is not linear; and what the user should
-        know of it, empty where it is not seen.
+        The frames, unchanged where the modifiers are not linear; and a note for the user, empty
+        where no difference is visible.
     """
     names = ", ".join(each.name for each in driving.refiners(obj) if each.show_viewport)
     refinement = yield from scaled(linear_refinement(obj), PROBING_SHARE)

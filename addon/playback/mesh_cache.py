@@ -44,7 +44,7 @@ class Playback:
         self._job, self._captured = job, captured
         count = captured.end_frame + 1 - captured.first_shown
         self._folder = folder = _folder(job, None if may_go_on else count)
-        # Of each body: those of its own mesh, then of what refines it.
+        # The files of each body: first of its own mesh, then of its refined meshes.
         self._paths = [
             [folder / f"{index}.pc2", *refined_frames.paths(folder, index, body)]
             for index, body in enumerate(captured.objects)
@@ -58,7 +58,7 @@ class Playback:
             SuppleError: when a frame cannot be read or the playback file not written.
         """
         with lock_file(self._folder / lock.LOCK) as descriptor:
-            # Where nothing can be written, nothing has to be.
+            # A file that cannot be written does not have to be.
             is_free = descriptor is None or acquire(descriptor)
             return is_free and self._extend(last_frame, seconds)
 
@@ -76,7 +76,7 @@ class Playback:
         if frame == first or frame <= pre_roll:
             return False
         for index, at in enumerate(samples):
-            # What is refined cannot be known of all bodies.
+            # The refined meshes of some bodies are not known.
             self._paths[index] = self._paths[index][: len(at[0])]
             for path, new in zip(self._paths[index], zip(*at, strict=True), strict=True):
                 if first <= pre_roll:

@@ -36,7 +36,7 @@ def create(path: Path, points: int) -> None:
 
 
 def begin(path: Path, points: int) -> None:
-    """Creates a cache, unless there is a whole one of so many points: others may be showing it."""
+    """Creates a cache, unless there is a whole one with this many points: others may show it."""
     try:
         is_there = read(path).shape[1] == points
     except SuppleError:
@@ -49,8 +49,8 @@ def put(path: Path, index: int, samples: Sequence[NDArray[Any]]) -> None:
     """Makes (V, 3) samples those from ``index`` on. The header counts them only once they are
     written.
 
-    Those that are the same already are left, and so are all that follow them: other processes may
-    be showing them. From the first that is another on, what was there goes.
+    Equal samples stay, and so do all after them, since other processes may be showing them. The
+    first different sample and all after it are replaced.
     """
     new = [np.ascontiguousarray(sample, dtype="<f4").tobytes() for sample in samples]
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows the mesh that modifiers make of the frames where the body carries it: what touches.
+"""Show the mesh that collides, as modifiers make it of the frames and as the body carries it.
 
 By themselves they would shape it anew from the frames of the object's own vertices, beside that.
 Blender does so where it makes another number of points than was simulated, and shows these frames
@@ -22,12 +22,12 @@ from ..modifiers import REFINED, find_modifier, find_refined, new_cache, removed
 from ..paths import absolute, portable
 from . import pc2
 
-# The end of the name of what is made of the object's mesh as it is at the start.
+# The end of the name of a file whose mesh is made of the object's mesh at the start.
 _OF_REST = "_of_rest"
 
 
 def paths(folder: Path, index: int, body: CapturedObject) -> list[Path]:
-    """The playback files of what refines a body, the ``index``-th of its job."""
+    """Return the playback files of the refined meshes of a body, the ``index``-th of its job."""
     end = _OF_REST if body.is_of_rest else ""
     return [folder / f"{index}_{seen_in}{end}.pc2" for seen_in in body.refined]
 
@@ -90,8 +90,8 @@ def why_still(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> s
 
 
 def shown(obj: bpy.types.Object) -> NDArray[np.float32] | None:
-    """(F, R, 3) of the mesh that the viewport shows, in the object's own space; None where it shows
-    what modifiers make of the frames.
+    """Return (F, R, 3) frames of the mesh in the viewport, in the object's own space; None where
+    the viewport shows the result of modifiers on the frames.
 
     Raises:
         SuppleError: when they cannot be read.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Frames that are shown otherwise than simulated, since the user has changed the Mesh Cache.
+"""Frames that play otherwise than simulated, since the user has changed the Mesh Cache.
 
 *Frame Scale*, *Evaluation*, *Influence*, *Flip* and the like, set or animated, are the user's to
-choose. Blender itself is asked what it makes of them, frame by frame.
+choose. Blender itself evaluates them, frame by frame.
 """
 
 from __future__ import annotations

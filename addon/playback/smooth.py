@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Smooths what is played or baked with a Corrective Smooth modifier, right after the frames.
+"""Smooth played or baked frames with a Corrective Smooth modifier, right after the frames.
 
 It evens out how the mesh is deformed and puts back the details of the rest shape, so that neither
 these nor the volume are lost. It stays when frames are baked to shape keys, so that playback, bake

@@ -30,14 +30,14 @@ from .suited import shape_of
 
 # Rays are sent from no more triangles.
 _MAX_RAYS = 2000
-# Of the size: where rays begin below the surface.
+# The depth below the surface at which rays begin, as a ratio to the size.
 _BEGIN_RATIO = 1e-5
 
 
 def inner_depth(context: bpy.types.Context, obj: bpy.types.Object) -> tuple[float, float]:
-    """The greatest depth inside a body and the edge length of its tetrahedra, in metres.
+    """Return the greatest depth inside a body and the edge length of its tetrahedra, in metres.
 
-    0 of what cannot be filled, or has no inside.
+    Both are 0 for a mesh that cannot be filled, or has no inside.
     """
     try:
         shape = shape_of(context, obj)
@@ -69,16 +69,17 @@ def _deepest(points: Points, triangles: Triangles) -> float:
     return deepest
 
 
-#: Where weights fall off from: bones where there are any, else the surface; either; neither.
+#: The origin of the falloff: bones where there are any, else the surface; either; neither.
 AUTOMATIC, BONES, SURFACE, NONE = "automatic", "bones", "surface", "none"
 #: The group that is made where there is none.
 GROUP = "Jiggle"
-# Of the distance from the bones that all but a twentieth keep: what is nearer is held, and what is
-# as far wobbles most.
+# Vertices nearer to the bones than this ratio of the 95th percentile of distances are fixed. Those
+# at the percentile jiggle most.
 _HELD_RATIO, _FAR_PERCENTILE = 0.35, 95.0
-# What weighs more than the one counts as wobbling, less than the other as held.
+# Larger weights than the first count as jiggling, smaller ones than the second as fixed.
 _WOBBLING_WEIGHT, _HELD_WEIGHT = 0.5, 0.1
-# Of the speed, that of the elastic body alone: with its goals it is an eighth faster than these.
+# The speed of the elastic body alone as a ratio to that of its goals; both together are an eighth
+# faster.
 _ELASTIC_SPEED_RATIO = 0.5
 
 
@@ -119,7 +120,7 @@ def let_jiggle(
     for obj in objects:
         _check(obj)
     plans = [_plan(context, obj, choices) for obj in objects]
-    # What to do next comes first: a status bar cuts off the end.
+    # The next action comes first: a status bar cuts off the end.
     verb = "wobbles" if len(objects) == 1 else "wobble"
     messages = [f"{named(objects)} {verb} on top of the animation. Press Simulate."]
     grouped: dict[str, list[bpy.types.Object]] = {}
@@ -270,7 +271,7 @@ def _distances(points: Points, segments: Points) -> NDArray[np.float64]:
 
 
 def _falloff(distances: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(V,) weights that rise smoothly from what is held to what is far."""
+    """Return (V,) weights that rise smoothly from the fixed vertices to distant ones."""
     far = max(float(np.percentile(distances, _FAR_PERCENTILE)), 1e-30)
     share = np.clip((distances / far - _HELD_RATIO) / (1.0 - _HELD_RATIO), 0.0, 1.0)
     weights: NDArray[np.float64] = share * share * (3.0 - 2.0 * share)

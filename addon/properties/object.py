@@ -20,7 +20,7 @@ from ..settings.scene import SCENE
 
 
 def can_hold(props: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
-    """Whether what these settings belong to may be attached to an object."""
+    """Whether the owner of these settings may be attached to an object."""
     if is_stitch(props):
         return is_soft_body(obj)
     return obj != props.id_data and (is_soft_body(obj) or is_collider(obj))
@@ -105,7 +105,7 @@ class SuppleScene(bpy.types.PropertyGroup):
 
 
 def make_overridable(cls: type) -> None:
-    """Lets library overrides keep what is set on them."""
+    """Let library overrides keep values of these properties."""
     for described in cls.__annotations__.values():
         described.keywords["override"] = {"LIBRARY_OVERRIDABLE"}
         if described.function is CollectionProperty:

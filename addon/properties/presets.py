@@ -24,7 +24,7 @@ def settings(preset: Preset) -> dict[str, Any]:
 
 
 def apply(props: bpy.types.PropertyGroup, preset: Preset, scale: float = 1.0) -> None:
-    """Set the values of a preset, or of one for a body so many times as large."""
+    """Set the values of a preset, or of one for a body larger by a factor."""
     props.preset_scale = scale
     for name, value in settings(_scaled(preset, props.preset_scale)).items():
         setattr(props, name, value)

@@ -18,10 +18,10 @@ from . import suited
 
 # Objects that Blender turns into meshes.
 _CONVERTIBLE = {"CURVE": "curve", "SURFACE": "surface", "META": "metaball", "FONT": "text"}
-# Of the size of a body: what is less below the ground stands on it.
+# A body that reaches less far below the ground stands on it, as a ratio to its size.
 ROUNDING_RATIO = 1e-6
-# Of the height of a body: how far below it the ground is put, for the body to be seen falling,
-# pressed flat and wobbling.
+# The height from which a body falls on the ground, as a ratio to its own, so that it is seen
+# falling, pressed flat and wobbling.
 DROP_RATIO = 0.5
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stiffness, viscosity and resolution that suit a soft body and what stands on it."""
+"""The stiffness, viscosity and resolution that suit a soft body and its load."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from ..capture.surfaces import Points, group_weights, vertex_coordinates, withou
 from ..modifiers import find_modifier
 from ..units import exact_float, gravity, metres_per_unit
 
-# Of the box around an open mesh, the part that counts as its volume.
+# The part of the box around an open mesh that counts as its volume.
 _OPEN_FILL_RATIO = 0.5
-# Of that box, the least part that a closed mesh fills.
+# The least part of that box that a closed mesh fills.
 _MIN_FILL_RATIO = 0.01
 
 # Around meshes and inside them, which takes milliseconds a redraw, by their session_uid.
@@ -98,9 +98,10 @@ def _volume(mesh: bpy.types.Mesh) -> float:
     return inside if is_closed else _OPEN_FILL_RATIO * around
 
 
-# Of the lower one of two heights: what is farther from the top of a body does not stand on it.
+# The gap up to which a body stands on another, as a ratio to the lower one of their heights.
 _GAP_RATIO = 0.02
-# Of the smaller one of two footprints, the part on the other: what has less on it leans on it.
+# The part of the smaller footprint on the other body from which a body stands on it; with less it
+# leans.
 _OVERLAP_RATIO = 0.1
 
 
@@ -110,7 +111,8 @@ def load_on(scene: bpy.types.Scene, obj: bpy.types.Object) -> Load:
 
 
 def loads(scene: bpy.types.Scene) -> dict[bpy.types.Object, Load]:
-    """The load on each soft body; what stands on several is shared by the area on each."""
+    """Return the load on each soft body. A body that stands on several loads each by its share of
+    the area."""
     bodies = [obj for obj in scene.objects if is_soft_body(obj) and obj.visible_get()]
     if len(bodies) < 2:
         return {}
@@ -169,9 +171,9 @@ def _upright(scene: bpy.types.Scene) -> Points:
     return np.asarray(np.roll(frame, -1, axis=1))
 
 
-# Of its height: what sags by more lies down, what sags by less looks rigid.
+# Ratios to the height: a body that sags by more lies down, one that sags by less looks rigid.
 _LYING_SAG_RATIO, _RIGID_SAG_RATIO = 0.35, 0.01
-# Of the length that pins leave free: what bends by more hangs down.
+# The bend from which the free part hangs down, as a ratio to its length.
 _HANGING_BEND_RATIO = 0.6
 
 
@@ -282,7 +284,7 @@ def sag_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> tuple[str, boo
 def slump_message(scene: bpy.types.Scene, obj: bpy.types.Object) -> str:
     """Whether a plastic body flows under its own weight; cheap enough to be drawn."""
     props, box = obj.supple, metres_per_unit(scene) * rest_box(obj)
-    # What a column of it presses on its foot with.
+    # The pressure of a column of the body on its foot.
     fall = float(np.linalg.norm(gravity(scene)))
     pressure = exact_float(props.density) * fall * float(np.ptp(box[:, 2]))
     if pressure <= exact_float(props.yield_stress):

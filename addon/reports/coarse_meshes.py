@@ -19,7 +19,7 @@ Values = NDArray[np.float64]
 _LONG_EDGE_CELLS, _SPLIT_EDGE_CELLS = 4.0, 0.5
 # The cosine of the angle between two faces, above which they are one flat part of the surface.
 _FLAT_COSINE = 1.0 - 1e-5
-# Of the area of all faces, that of those above which bending is not seen.
+# The part of the area in large faces above which bending is not seen.
 _LARGE_FACES_RATIO = 0.25
 # A mesh with more is fine enough somewhere, and is not looked through at every redraw.
 _FEW_VERTICES, _MOST_VERTICES = 5000, 100_000

@@ -47,7 +47,7 @@ _LISTED_CACHES = 10
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report; ``cure`` is what to do when it is a problem."""
+    """One line of the report; ``cure`` is the remedy of a problem."""
 
     what: str
     value: str

@@ -48,19 +48,19 @@ from . import ignored_objects
 
 # Vertices of a mesh, and seconds in all, that a panel may take to count weights.
 _FEW_VERTICES, _REDRAW_SECONDS = 20_000, 0.02
-# Of the time that panels take, no more than this share goes into counting the weights of one body.
+# The share of the panels' time that may go into counting the weights of one body.
 _COUNTING_TIME_RATIO = 0.02
 
 
 @dataclass(frozen=True)
 class Need:
-    """A need of settings without which they have no effect, or another one than expected.
+    """A condition without which settings have no effect, or an unexpected one.
 
     Args:
         settings: their names.
         is_missing: whether they are set and what they need is not there, by the object or scene
             and the integrator.
-        text: what happens instead, and the cure; ``{integrator}`` stands for its label.
+        text: the effect, and the cure; ``{integrator}`` stands for its label.
     """
 
     settings: tuple[str, ...]
@@ -245,7 +245,7 @@ def _deformations(obj: bpy.types.Object) -> Iterator[str]:
     for modifier in driving.refiners(obj):
         if not modifier.show_viewport:
             continue
-        # What could stand before the frames is for ``notices``, which have the button.
+        # ``notices`` reports modifiers that could stand before the frames, since it has the button.
         if modifier.type in CARRYING and changing:
             yield (
                 f"{obj.name}: the modifier {modifier.name} only changes the visible mesh and "
@@ -439,7 +439,8 @@ def _setting(owner: bpy.types.ID, path: str) -> bpy.types.Property:
 
 
 def switch_messages(obj: bpy.types.Object, frames: range) -> Iterator[str]:
-    """Keys of what lets go that change nothing: it does so once, and for good.
+    """Yield messages about keys of attachments that have no effect: an attachment lets go once, and
+    for good.
 
     Args:
         obj: a soft body.

@@ -142,7 +142,7 @@ def _label(field: bpy.types.FieldSettings, name: str) -> str:
     return str(items[getattr(field, name)].name)
 
 
-# Of the smallest body, by so much the ground may lie above a collider.
+# The height of the ground above a collider that is ignored, as a ratio to the smallest body.
 _DEPTH_RATIO = 0.01
 
 
@@ -195,8 +195,8 @@ def _extent(
     return float(heights.min()), float(heights.max()), is_open
 
 
-# What Mesh Cache reads: PC2 has its mark, a version and the number of points, MDD those of frames
-# and points.
+# The headers of files for Mesh Cache: PC2 has its mark, a version and the number of points, MDD the
+# numbers of frames and points.
 _PC2, _PC2_MARK = struct.Struct("<12sii"), b"POINTCACHE2\0"
 _MDD = struct.Struct(">ii")
 

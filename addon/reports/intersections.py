@@ -30,12 +30,12 @@ from ..units import metres_per_unit
 
 @dataclass(frozen=True)
 class Failure:
-    """Why the latest run of a scene did not begin.
+    """The reason why the latest run of a scene did not begin.
 
     Args:
         scene: its ``session_uid``.
-        message: what was reported to the user.
-        report: what intersects.
+        message: the error that the user saw.
+        report: the intersecting objects.
     """
 
     scene: int
@@ -47,7 +47,7 @@ _latest: Failure | None = None
 
 
 def remember(scene: bpy.types.Scene, job: Job, message: str) -> None:
-    """After a run that failed: keeps what intersects for the panel, if that was the reason."""
+    """Keep the intersecting objects for the panel after a run that failed because of them."""
     global _latest
     _latest = None
     try:
@@ -59,7 +59,7 @@ def remember(scene: bpy.types.Scene, job: Job, message: str) -> None:
 
 
 def forget() -> None:
-    """Another run begins, or what intersected was moved."""
+    """Forget a failure, as when another run begins or the objects were moved."""
     global _latest
     _latest = None
 
@@ -204,7 +204,7 @@ def _check_movable(obj: bpy.types.Object) -> None:
 
 
 def _move_to(obj: bpy.types.Object, target: Vector) -> None:
-    """Changes the location, and not what turns or scales an object, whatever its parent does."""
+    """Change the location in the world, and leave rotation and scale, whatever the parent does."""
     parent: Matrix = obj.matrix_world.to_3x3() @ obj.matrix_basis.to_3x3().inverted()
     obj.location += parent.inverted() @ (target - obj.matrix_world.translation)
 

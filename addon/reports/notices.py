@@ -32,7 +32,7 @@ from ..playback import mesh_cache, pc2, refined_frames, retimed
 from ..units import gravity, is_stretched, metres_per_unit
 from . import coarse_meshes, obstacles, outdated
 
-# Of a cell.
+# A ratio to the size of a cell.
 _MAX_ROUNDING_RATIO = 1e-3
 
 
@@ -109,7 +109,7 @@ def _more(jumps: list[PinJump], start: int) -> str:
     return f", and again at {frames}{more}"
 
 
-#: Of the gravity that a new scene has, as Blender shows it.
+#: The gravity of a new scene, as Blender shows it.
 EARTH_M_PER_S2 = 9.81
 
 
@@ -118,12 +118,12 @@ class Notice:
     """One thing to know.
 
     Args:
-        text: what it is, and the cure.
+        text: the message, with the cure.
         operator: the button that helps, such as ``supple.simulate``; empty where none does.
         name: of the object that the operator is to act on; empty where it takes none.
         is_problem: whether something does not work, rather than does so unexpectedly.
         hint_of: name of the object whose hint the user can dismiss; empty where it stays.
-        state: of the simulation, as ``outdated`` has it, where that is what it says.
+        state: the state of the simulation, as ``outdated`` has it, where the text reports it.
     """
 
     text: str
@@ -196,7 +196,7 @@ def _body_notices(scene: bpy.types.Scene, obj: bpy.types.Object) -> Iterator[Not
     if reason := far_away(scene, obj):
         yield Notice(reason, is_problem=False)
     if reason := _coarseness(obj):
-        # It would change what a modifier makes of the mesh.
+        # Subdividing would change the result of a modifier on the mesh.
         button = "" if subdivisions(obj) else ids.SUBDIVIDE
         name = obj.name if button else ""
         yield Notice(reason, button, name, is_problem=False, hint_of=obj.name)

@@ -36,24 +36,25 @@ from ..units import frame_time, gravity, metres_per_unit
 
 # Points of a surface that rays start from: so many vertices, and as many places on faces.
 _SAMPLES = 100
-# Straight pieces of a curved way, and so many keys more of what is animated.
+# The straight pieces of a curved path, and the keys of animated objects that are read at most.
 _PIECES, _MOST_KEYS = 16, 64
-# Of the body's size: how far before a point its ray begins, so that a body at rest on a mesh meets
-# it, and how far above the ground a mesh has to be for the ground not to be met first.
+# Ratios to the body's size: the start of a ray before its point, so that a body at rest on a mesh
+# hits it; and the least height of a mesh above the ground, so that the ground is not hit first.
 _BEHIND_RATIO, _GROUND_RATIO = 1e-3, 1e-2
-# Of a surface's size: how far inside of its edges the points are, for what lies flush with it.
+# The distance of the points from the edges of their surface as a ratio to its size, for meshes that
+# lie flush with it.
 _INSIDE_RATIO = 1e-3
-# Of a body's way along a face, the cosine below which it passes by.
+# The cosine between a body's path and a face's normal below which the body passes by.
 _GRAZING_COSINE = 0.05
 # Meshes with more faces are not looked through at redraws.
 _MOST_FACES = 200_000
 # Panels may take so many seconds at a redraw, and no more than this share of the time beyond.
 _REDRAW_SECONDS, _TIME_RATIO = 0.003, 0.02
-# Vertices that are looked at for pins, and by how much what they hold stretches.
+# The vertices that are checked for pins at most, and the stretch of the parts that hang from them.
 _MOST_ANCHORS, _STRETCH_RATIO = 500, 1.1
 # An object with a smaller one has no thickness along one of its axes.
 _FLAT_DETERMINANT = 1e-30
-# What is drawn so stands for something else: a cutter, a cage.
+# Meshes drawn in other ways stand for something else: a cutter, a cage.
 _DRAWN_AS_MESH = {"SOLID", "TEXTURED"}
 
 Vectors = NDArray[np.float64]
@@ -170,7 +171,7 @@ class _Mesh:
                 yield _Hit(index, share, float((matrix @ place).z), cosine)
 
 
-# Of scenes, by their session_uid: what was found last, and when it may be looked for again.
+# The latest result of each scene, by its session_uid, and the time of the next search.
 _latest: dict[int, tuple[list[Obstacle], float]] = {}
 
 
@@ -178,7 +179,7 @@ def find(context: bpy.types.Context, is_redraw: bool = False) -> list[Obstacle]:
     """The meshes in the way, in the order of their names.
 
     Args:
-        is_redraw: whether a panel asks: where looking takes long, it is told what was found last.
+        is_redraw: whether a panel asks, which gets the latest result where a search takes long.
     """
     if not is_redraw:
         return list(_obstacles(context, math.inf))
@@ -298,9 +299,9 @@ class _Course:
         way: (K, 3) displacements.
         behind: how far before a point its ray begins.
         low, high: (3,) the box that it sweeps.
-        others: what may stop it.
+        others: the surfaces that may stop it.
         ground: height below which nothing is met.
-        anchors: (A, 3) points of it that are held.
+        anchors: (A, 3) pinned points.
     """
 
     surface: _Surface
@@ -375,7 +376,7 @@ def _reach(points: Points, steps: Vectors, anchors: Points) -> Vectors:
 
 
 def _body_surface(body: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> _Surface:
-    """The body as it starts: without its simulated frames and what refines it."""
+    """Return the body at its start, without its simulated frames and its refining modifiers."""
     plays = find_modifier(body) is not None or shape_keys.has_bake(body)
     if driving.is_driven(body) and not plays:
         return _surface(body, depsgraph)
@@ -396,7 +397,7 @@ class _Flight:
     Args:
         start: velocity at first, in Blender units a second.
         pull: gravity, in Blender units.
-        seconds: until no point of it is above the ground, or the last frame.
+        seconds: the time until all its points are below the ground, or the last frame.
         landing: seconds until the first point meets the ground.
         frames: that are simulated.
         frame_time: in seconds.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether what is played is what would be simulated now."""
+"""Whether the played frames are those that the scene would give now."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def state_of(owner: bpy.types.Object | bpy.types.Scene, what: list[str]) -> str:
 
 
 def worst(states: Iterable[str]) -> str:
-    """The state that matters most to somebody who looks at the frames; empty for none."""
+    """Return the state that matters most to a viewer of the frames; empty for none."""
     there = set(states)
     return next((state for state in _ORDER if state in there), "")
 

@@ -40,11 +40,11 @@ class StepReport:
     """Texts about a run, for panels.
 
     Args:
-        frames: which there are, and what they took, such as ``Frames 1 to 48 took 16 s``.
-        events: what came off.
-        steps: those of the latest frame, such as ``Implicit Euler, 1 step a frame, 4 iterations,
-            120 contacts, closest 0.31 mm``.
-        warning: what went wrong, and the cure.
+        frames: their range and time, such as ``Frames 1 to 48 took 16 s``.
+        events: the attachments that let go.
+        steps: the steps of the latest frame, such as ``Implicit Euler, 1 step per frame,
+            4 iterations, 120 contacts, closest 0.31 mm``.
+        warning: the problem, with the cure.
 
     Each is empty where there is nothing to report.
     """
@@ -230,7 +230,7 @@ def _count(number: int, what: str) -> str:
 
 
 def keep(job: Job, captured: Capture) -> None:
-    """Notes on each object how its filling came out, and what touches, in a line each."""
+    """Note on each object its tetrahedra and the surface that collides, in a line each."""
     objects = {obj.session_uid: obj for obj in bpy.data.objects}
     for body, report in _body_reports(job, captured):
         if (obj := objects.get(body.uid)) is not None:

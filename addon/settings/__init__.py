@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One row a setting: its property, its place in a panel, what is captured of it and its paint.
+"""The table of settings: the property, panel row, capture and paint of each, in one row.
 
 A property has the name that files keep, the label and tooltip that artists see, and limits. Blender
 has no unit for pressures, densities and rates: these stand in the labels.
@@ -102,7 +102,7 @@ class Setting:
 
     Args:
         name: of the property, which files keep.
-        label: for panels; empty for what is hidden.
+        label: for panels; empty for hidden settings.
         kind: of the property.
         tip: the tooltip.
         panel: where it is drawn, in the order of the rows; empty where a panel draws it itself.
@@ -112,7 +112,7 @@ class Setting:
         captured: the argument of ``core``'s body that gets the number; empty where capture reads
             it in another way.
         changes_frames: whether other frames are simulated with another value.
-        paint: what may be left of it where it is not painted, at least; None if it has no paint.
+        paint: the least part of it that unpainted vertices may keep; None if it has no paint.
         more: other keywords of Blender's property.
     """
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The settings of one object: of a soft body, or of what soft bodies land on.
+"""The settings of one object: of a soft body, or of a collider.
 
-Limits on the sliders keep to what makes sense. Beyond them a typed value is taken as it is and
+Limits on the sliders keep to useful values. A typed value beyond them is taken as it is and
 refused with a message when it cannot be simulated, rather than changed silently.
 """
 
@@ -34,8 +34,8 @@ from . import (
 #: Choices of *Attach* and *Rest Shape*.
 STITCH = "stitch"
 MODELLED, SHAPE_KEYS, KEPT = "modelled", "shape_keys", "kept"
-#: Of a setting, the names of the properties that say with what it is painted, and how much of it is
-#: left where nothing is.
+#: Names of properties of a setting: the source of its paint, and the part of it that is left where
+#: the paint is 0.
 SOURCE, UNPAINTED = "paint_{}", "unpainted_{}"
 
 
@@ -695,7 +695,7 @@ BODY = [
         changes_frames=False,
     ),
 ]
-# What the add-on keeps beside an object.
+# Data that the add-on keeps on an object.
 _HIDDEN = [
     Setting("kept_shape", "", pointer(bpy.types.Mesh)),
     Setting("kept_control", "", pointer(bpy.types.Mesh)),

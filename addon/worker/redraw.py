@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Shows in the sidebars what has changed behind them."""
+"""Redraw the sidebars after changes in other processes or threads."""
 
 from __future__ import annotations
 

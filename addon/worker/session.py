@@ -19,11 +19,11 @@ from ...core.job import log as output
 from ...core.job.files import remove, why_not_written
 from . import solver_environment, warm_worker
 
-#: What a worker is at that compiles its loops.
+#: The activity of a worker that compiles its loops.
 PREPARING = "Preparing the solver for its first use …"
-# How long a worker may take to end before it is killed. Its files are whole at any moment.
+# The time for a worker to end before it is killed. Its files are whole at any moment.
 TERMINATION_SECONDS = 0.5
-# The signal by which systems end what takes too much memory.
+# The signal by which systems end processes that take too much memory.
 KILLED = 9
 
 
@@ -43,7 +43,7 @@ class Session:
     """A worker on a job folder.
 
     Args:
-        job: what it works on.
+        job: the job to work on.
         reached: the last frame the job already has, or -1.
         mesh_only: whether it stops once there are tetrahedra.
 
@@ -69,10 +69,10 @@ class Session:
         return self.state is State.SIMULATING and output.is_settling(self._output)
 
     def poll(self) -> State:
-        """Looks what the worker has done since the last time; costs next to nothing."""
+        """Read the worker's news since the last call; costs next to nothing."""
         if not self.state.runs:
             return self.state
-        # Nothing tells afterwards; the process is still known until it is polled.
+        # Read before the poll, since the process is unknown afterwards.
         self._peak_bytes = memory.peak_bytes(self._process.pid) or self._peak_bytes
         status = self._process.poll()
         if self.state is State.MESHING and self.job.has_tet_scene():
@@ -87,7 +87,7 @@ class Session:
         return self.state
 
     def cancel(self) -> None:
-        """Stops the worker; what it has written stays."""
+        """Stop the worker. The files that it has written stay."""
         if self.state.runs:
             self._end(State.CANCELLED)
 

@@ -124,10 +124,10 @@ def check_complete() -> None:
 
 
 def why_incomplete() -> str:
-    """The message about packages that the solver needs and lacks, with the cure; empty where it has
-    all.
+    """Return the message about packages that the solver lacks, with the cure; empty where it lacks
+    none.
 
-    A Python named in the preferences is not looked into: its worker reports what it lacks.
+    A Python named in the preferences is not examined: its worker reports missing packages.
     """
     if may_have("scipy"):
         return ""
@@ -147,12 +147,12 @@ def may_have(package: str) -> bool:
 
 
 def can_install() -> bool:
-    """Whether what Supple installs is what runs: not with a Python of the user's."""
+    """Whether the solver runs on packages that Supple installs, and not on the user's Python."""
     return named_python() is None and solver_folder() is not None
 
 
 def variables(environment: Environment) -> dict[str, str]:
-    """The process environment of the worker: this one's, without what redirects a Python."""
+    """Return the process environment for the worker, without variables that redirect a Python."""
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -171,7 +171,7 @@ def kernel_folder() -> Path:
 
 
 def remove_older_kernels() -> None:
-    """Deletes what versions before this one compiled. Newer ones may serve another Blender."""
+    """Delete the compiled files of older versions. Newer ones may serve another Blender."""
     current = kernel_folder()
     for folder in current.parent.glob("*"):
         if _release(folder.name) < _release(current.name):

@@ -114,7 +114,7 @@ class Installation:
         """Lines that pip printed since the last call; waits up to ``wait`` seconds for the
         first."""
         if not self.running():
-            # What it printed last may still be on its way.
+            # The last output may still be on its way.
             self._reader.join()
         printed: list[str] = []
         try:
@@ -128,7 +128,7 @@ class Installation:
         """Puts the packages in place once pip has ended.
 
         Raises:
-            SuppleError: when pip failed, or what it installed does not fit.
+            SuppleError: when pip failed, or its packages do not fit.
         """
         code = self._process.wait()
         self._reader.join()
@@ -144,13 +144,13 @@ class Installation:
                 f"The solver was not installed: there is no PyTorch for Python "
                 f"{sysconfig.get_python_version()} on this machine."
             )
-        # On Windows what a process has loaded cannot be moved.
+        # On Windows files that a process has loaded cannot be moved.
         warm_worker.stop()
         self._put_in_place()
         importlib.invalidate_caches()
 
     def cancel(self) -> None:
-        """Ends pip and removes what it has downloaded."""
+        """End pip and remove its downloads."""
         if self.running():
             self._process.kill()
             self._process.wait()
@@ -164,7 +164,7 @@ class Installation:
                 self._queue.put(text)
 
     def _keep_the_rest(self) -> None:
-        """Takes over what is installed and was not installed anew."""
+        """Keep the installed packages that were not installed again."""
         renewed = {path.name.partition("-")[0] for path in self._part.iterdir()}
         try:
             for path in self.folder.iterdir():
@@ -223,7 +223,7 @@ def _start(command: list[str]) -> subprocess.Popen[str]:
 
 def _pip_command(target: Path, missing: Sequence[str]) -> list[str]:
     """The pip command for all packages, or for missing ones that must fit the others."""
-    # With --target pip also leaves alone a Python that its system manages.
+    # With --target pip also works beside a Python that its system manages.
     options = ["--no-user", "--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
     requirements = [*missing, "--constraint"] if missing else ["-r"]
     start = [sys.executable, "-s", *_pip()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The packages that the solver runs on: what each is for, and which a machine can have."""
+"""The packages that the solver runs on, with their purposes and the machines that support them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Description:
 
     Args:
         label: its name as people write it.
-        loss: what is not there without it.
+        loss: the features that are missing without it.
         is_optional: whether the rest is as good without it.
     """
 
@@ -78,7 +78,7 @@ class Package:
 
     def fits(self, version: str) -> bool:
         """Whether Supple is made for this version."""
-        # Behind a plus stands what one was built for.
+        # The platform of a build stands behind a plus.
         numbers = _numbers(version.partition("+")[0])
         for relation, limit in _SPECIFIER.findall(self.versions):
             bound = _numbers(limit)
@@ -111,8 +111,8 @@ def missing(folder: Path) -> list[str]:
 
 
 def downloads(names: Iterable[str]) -> dict[str, float] | None:
-    """Megabytes to download of packages with what they need, the largest first; None on machines
-    for which they are not known."""
+    """Return the megabytes to download of packages with their requirements, the largest first; None
+    on machines for which they are not known."""
     sizes = _DOWNLOADS_MB.get((sys.platform, platform.machine()))
     if sizes is None:
         return None
