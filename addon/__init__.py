@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Everything that knows Blender."""
+"""The part of Supple that imports Blender."""
 
 from __future__ import annotations
 

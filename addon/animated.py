@@ -74,8 +74,8 @@ def _all_paths(owner: bpy.types.ID) -> Iterator[str]:
 
 
 def curve_of(owner: bpy.types.ID, setting: str) -> bpy.types.FCurve | None:
-    """That of its action on one of Supple's settings, such as ``attachments[0].attached``; None
-    where there is none."""
+    """Return the curve of an owner's action on one of Supple's settings, such as
+    ``attachments[0].attached``; None for none."""
     data, path = owner.animation_data, ".".join(("supple", setting))
     if data is None or data.action is None or data.action_slot is None:
         return None

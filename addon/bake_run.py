@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From the simulated frames of all soft bodies to their shape keys, one step at a time."""
+"""Bake the simulated frames of all soft bodies to shape keys, one step at a time."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ _WITH_MODIFIERS = "glTF, FBX (without Apply Modifiers), Alembic and USD files ho
 
 
 class Bake:
-    """All frames are found before any mesh is changed: either every body is baked or none.
+    """A bake of all bodies. All frames are read before any mesh changes: either every body is baked
+    or none.
 
     Args:
         context: whose scene is baked.
@@ -133,7 +134,7 @@ class Bake:
         return left or "They play on any machine, with or without Supple."
 
     def _outdated_note(self) -> str:
-        """That the bake is of an earlier simulation."""
+        """Return the note that the bake shows an earlier simulation."""
         if not self._changed:
             return ""
         return (
@@ -185,7 +186,7 @@ class Bake:
 
 
 def _are_absolute(objects: Sequence[bpy.types.Object]) -> bool:
-    """Whether any of them has absolute keys."""
+    """Whether any body has absolute keys."""
     return any(not obj.data.shape_keys.use_relative for obj in objects)
 
 

@@ -70,7 +70,8 @@ def check_reachable(folder: Path) -> None:
 
 
 def _why_not_whole(text: str) -> str:
-    """Why a setting is no whole path, and the cure; empty where it is one."""
+    """Return the reason why a setting is no complete path, with the cure; empty for a complete
+    path."""
     if os.name != "nt":
         if _DRIVE.match(text):
             return "is on a Windows drive, which this system does not have. Choose another folder."

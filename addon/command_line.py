@@ -211,7 +211,7 @@ def render_image(scene: bpy.types.Scene, image: Path) -> None:
 
 
 def _why_without_frames(scene: bpy.types.Scene) -> str:
-    """Why a body was rendered at rest; empty where none was."""
+    """Return the reason why a body was rendered at rest; empty where none was."""
     return next(filter(None, map(rendered.why_without_frames, rendered.objects(scene))), "")
 
 

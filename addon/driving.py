@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which modifiers of an object drive its soft body, and which refine the result.
+"""The modifiers of an object that drive its soft body, and those that refine the result.
 
 Modifiers before the simulated frames deform the mesh that is filled, pinned and drawn to goals. The
 frames replace their result, and modifiers after them act on the frames. Panels ask at every redraw,
@@ -110,17 +110,18 @@ def deforms(modifier: bpy.types.Modifier) -> bool:
 
 
 def smooths(modifier: bpy.types.Modifier) -> bool:
-    """Whether it evens out where vertices are."""
+    """Whether a modifier smooths the positions of vertices."""
     return modifier.type in _SMOOTHING
 
 
 def adds(modifier: bpy.types.Modifier) -> bool:
-    """Whether it makes other vertices of a mesh, by that and by its own numbers alone."""
+    """Whether a modifier adds vertices to a mesh, from the mesh and the modifier's own numbers
+    alone."""
     return modifier.type in _ADDING
 
 
 def adds_steadily(modifier: bpy.types.Modifier) -> bool:
-    """Whether it makes as many of a mesh that is bent as of another."""
+    """Whether a modifier adds the same number of vertices to a mesh, however it is bent."""
     merges = modifier.type == "SOLIDIFY" and modifier.solidify_mode != "EXTRUDE"
     return modifier.type in _ADDING_STEADILY and not merges
 
@@ -184,7 +185,7 @@ def refiners(obj: bpy.types.Object) -> Modifiers:
 
 
 def leading_drivers(obj: bpy.types.Object) -> Modifiers:
-    """The modifiers that deform before one changes the number of vertices: those that would drive
+    """Return the modifiers that deform before one changes the number of vertices. They would drive
     a body that was never simulated."""
     users, count = _users(obj), 0
     for place, modifier in enumerate(users, 1):

@@ -29,7 +29,7 @@ _is_interrupted = False
 
 
 def begin(scene: bpy.types.Scene) -> None:
-    """Before a render."""
+    """Check a scene's frames before a render begins."""
     _said.clear()
     # Blender chooses the path of a still's image before its frame begins.
     if scene.supple.stop_renders and _problems(scene):
@@ -37,7 +37,7 @@ def begin(scene: bpy.types.Scene) -> None:
 
 
 def check(scene: bpy.types.Scene) -> None:
-    """Before a frame is rendered."""
+    """Check the frames of bodies before a frame is rendered."""
     problems = _problems(scene)
     if problems and scene.supple.stop_renders:
         _say(f"Error: The render stops at frame {scene.frame_current}. {_CURE}")
@@ -47,12 +47,12 @@ def check(scene: bpy.types.Scene) -> None:
 
 
 def check_again(scene: bpy.types.Scene) -> None:
-    """After it was rendered, as frames may have gone meanwhile."""
+    """Check again after a frame was rendered, as its files may have gone meanwhile."""
     _problems(scene)
 
 
 def end(scene: bpy.types.Scene) -> None:
-    """After a render, however it ended."""
+    """Restore the paths of images after a render, however it ended."""
     _accept_images(scene)
 
 

@@ -46,7 +46,7 @@ class Work(Protocol):
         GoneError when its owner is gone."""
 
     def progress(self) -> float:
-        """0 … 1."""
+        """The progress, 0 … 1."""
 
     def describe(self) -> str:
         """The current activity, such as ``Simulating frame 12 of 100``."""
@@ -80,7 +80,7 @@ current: Work | None = None
 
 
 class Simulation:
-    """From the scene to the last frame on screen.
+    """A simulation, from the scene to the last frame on screen.
 
     ``scene_uid`` is the ``session_uid`` of the scene, which outlives undo.
 
@@ -198,7 +198,7 @@ class Simulation:
 
 
 class Tetrahedralization:
-    """From the scene to a preview of its tetrahedra.
+    """A preview of the tetrahedra of a scene.
 
     Args:
         context: whose scene is filled.

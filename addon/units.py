@@ -21,7 +21,7 @@ def exact_float(value: float) -> float:
 
 
 def gravity(scene: bpy.types.Scene) -> tuple[float, float, float]:
-    """As it is now, in m/s²."""
+    """Return the present gravity, in m/s²."""
     unit = metres_per_unit(scene)
     x, y, z = (unit * exact_float(part) if scene.use_gravity else 0.0 for part in scene.gravity)
     return x, y, z

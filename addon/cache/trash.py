@@ -52,7 +52,7 @@ def is_of_open_file(folder: Path) -> bool:
 
 
 def forget() -> None:
-    """For when another file is opened."""
+    """Forget the trash when another file is opened."""
     _thrown_away.clear()
 
 

@@ -43,7 +43,8 @@ class UnusedCache:
 
 
 def find() -> list[UnusedCache]:
-    """In the caches of the open file and of this user, the largest first."""
+    """Return the unused folders in the caches of the open file and of this user, the largest
+    first."""
     used = {folder_of(path) for _, path in playing(bpy.data.objects)} | start_runs.folders()
     previous, roots = _previous(used), _roots()
     folders = [folder for root in roots for folder in scene_cache.job_folders(root)]

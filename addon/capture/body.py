@@ -68,7 +68,7 @@ class Shape:
 
     @staticmethod
     def read(context: bpy.types.Context, obj: bpy.types.Object, unit: float) -> Shape:
-        """As it is driven and bent at the present frame."""
+        """Read the object as driven and bent at the present frame."""
         with driving.without_refiners([obj]):
             local = driven_coordinates(obj, context.evaluated_depsgraph_get())
         depsgraph = context.evaluated_depsgraph_get()
@@ -152,7 +152,8 @@ def _surface(shape: Shape, paint: list[Paint], props: bpy.types.PropertyGroup) -
 
 
 def _axes(matrix: Matrices) -> NDArray[np.float64]:
-    """(3, 3) the orthogonal matrix next to that of an object, which mirrors where that does."""
+    """Return the (3, 3) orthogonal matrix nearest to the object's, which mirrors where the object
+    does."""
     u, _, vh = np.linalg.svd(matrix[:3, :3])
     axes: NDArray[np.float64] = u @ vh
     return axes
@@ -389,7 +390,8 @@ def check_pins(
 
 
 def _reaches(obj: bpy.types.Object, points: Points) -> Points:
-    """(V,) how far from each vertex the solid may be; without end from those in no edge."""
+    """Return (V,) the largest distance of the solid from each vertex; infinite for loose
+    vertices."""
     edges = np.empty(2 * len(obj.data.edges), dtype=np.int32)
     obj.data.edges.foreach_get("vertices", edges)
     ends = edges.reshape(-1, 2)

@@ -51,7 +51,7 @@ class CapturedObject:
     is_of_rest: bool = False
 
     def to_local(self, frame: int, positions: Points) -> NDArray[np.float32]:
-        """(V, 3) world positions in metres after ``frame`` to the object's own space."""
+        """Transform (V, 3) world positions in metres after ``frame`` to the object's own space."""
         inverse = np.linalg.inv(self.matrices.at(frame))
         return transform(inverse, positions / self.unit).astype(np.float32)
 
@@ -74,8 +74,7 @@ class Capture:
     fingerprint: str = ""
 
     def soft_bodies(self) -> list[bpy.types.Object | None]:
-        """The objects as they are now; None for those that were deleted, or are no soft bodies any
-        more."""
+        """Return the objects as they are now; None for deleted ones, and for former soft bodies."""
         # Undo and renaming leave this number alone, and references and names not.
         uids = {body.uid for body in self.objects}
         objects = {

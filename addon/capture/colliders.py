@@ -141,7 +141,7 @@ class MeshCollider:
             raise CaptureError(str(error)) from error
 
     def _points(self, depsgraph: bpy.types.Depsgraph) -> Points:
-        """(V, 3) in the world in metres, without those in no face."""
+        """Return (V, 3) vertices in the world in metres, without loose ones."""
         name, frame = self._obj.name, depsgraph.scene.frame_current
         evaluated = _EvaluatedCollider.read(self._obj, depsgraph)
         count = len(evaluated.points)

@@ -54,13 +54,13 @@ def kept_by(obj: bpy.types.Object) -> str:
 
 
 def acts(obj: bpy.types.Object) -> bool:
-    """Whether it is driven: pins that it has not cannot move."""
+    """Whether the body is driven: missing pins cannot move."""
     by = kept_by(obj)
     return by == "forces" or (by == "pins" and bool(obj.supple.pin_group))
 
 
 def kept_control(obj: bpy.types.Object, matrix: Matrices, unit: float) -> TetControl | None:
-    """That of a body; None where it has none. Arguments as of ``keep``."""
+    """Return the control that a body keeps; None for none. Arguments as of ``keep``."""
     if not acts(obj):
         return None
     mesh = obj.supple.kept_control
@@ -82,7 +82,7 @@ def values(obj: bpy.types.Object) -> list[Points]:
 
 
 def _samples(mesh: bpy.types.Mesh) -> Points:
-    """(T, N, 3) as they are kept."""
+    """Return (T, N, 3) samples as they are kept."""
     count = sum(attribute.name.startswith(_FRAME) for attribute in mesh.attributes)
     values = np.empty((count, 3 * len(mesh.vertices)), dtype=np.float32)
     for frame, row in enumerate(values):
@@ -107,7 +107,8 @@ def keyed_frames(obj: bpy.types.Object) -> list[int]:
 
 
 def keyed_poses(context: bpy.types.Context, obj: bpy.types.Object, frames: Sequence[int]) -> Points:
-    """(K, V, 3) of the object's own mesh at frames, in the world, in Blender units."""
+    """Return (K, V, 3) vertices of the object's own mesh at frames, in the world, in Blender
+    units."""
     bodies, poses = soft_bodies(context), []
     with preserved_frame(context.scene), without_supple(bodies), basis_shown(bodies):
         context.scene.frame_set(frames[0])

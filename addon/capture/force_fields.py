@@ -146,7 +146,8 @@ class DomainRecording(Recording):
 
 
 def _modifier(obj: bpy.types.Object) -> bpy.types.FluidModifier | None:
-    """As Blender's own field does, the first one alone."""
+    """Return the modifier of a fluid domain: the first one of an object, as Blender's own field
+    does."""
     modifier = next((each for each in obj.modifiers if each.type == "FLUID"), None)
     return modifier if modifier is not None and modifier.fluid_type == "DOMAIN" else None
 
@@ -175,7 +176,7 @@ def _speed(obj: bpy.types.Object) -> float:
 def _numbers(
     grid: bpy.types.bpy_prop_array[float], domain: bpy.types.FluidDomainSettings, count: int
 ) -> Cells | None:
-    """(Z, Y, X, count) of a domain; None where it holds nothing."""
+    """Return the (Z, Y, X, count) numbers of a domain; None for an empty grid."""
     width, height, depth = domain.domain_resolution
     if len(grid) != depth * height * width * count or len(grid) == 0:
         return None
@@ -320,7 +321,7 @@ def _place(
 
 
 def _field_numbers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> list[float]:
-    """In the order of ``OWN_NUMBERS`` and ``FALLOFF_NUMBERS``."""
+    """Return the numbers in the order of ``OWN_NUMBERS`` and ``FALLOFF_NUMBERS``."""
     evaluated = obj.evaluated_get(depsgraph)
     field = evaluated.field
     # Whatever their names say: this is the part that goes by the square of the speed.
@@ -390,7 +391,7 @@ def absorbs(obj: bpy.types.Object) -> bool:
 
 
 def has_absorption(obj: bpy.types.Object) -> bool:
-    """Whether it would absorb were it no soft body."""
+    """Whether an object would absorb fields if it were not a soft body."""
     collision = obj.collision
     if collision is None or not collision.use:
         return False
@@ -398,7 +399,7 @@ def has_absorption(obj: bpy.types.Object) -> bool:
 
 
 def has_keyed_absorption(obj: bpy.types.Object) -> bool:
-    """Whether it may be another one in every frame."""
+    """Whether the absorption may change from frame to frame."""
     return ABSORPTION in animated_paths(obj)
 
 

@@ -152,7 +152,7 @@ class MotionRecording:
 
 
 def matrix_recording(obj: bpy.types.Object) -> Recording:
-    """(4, 4) object to world in Blender units."""
+    """Record the (4, 4) matrix from object to world in Blender units."""
     return Recording(lambda depsgraph: world_matrix(obj, depsgraph), may_move(obj))
 
 
@@ -183,7 +183,7 @@ def world_matrix(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Matri
 
 
 def transform(matrix: Matrices, points: Points) -> Points:
-    """(V, 3) points through a 4x4 matrix."""
+    """Transform (V, 3) points by a 4x4 matrix."""
     moved: Points = points @ matrix[:3, :3].T + matrix[:3, 3]
     return moved
 
@@ -201,7 +201,7 @@ def may_move(obj: bpy.types.Object | None) -> bool:
 
 
 def _carries(parent: bpy.types.Object) -> bool:
-    """Whether it is a curve along which its children go."""
+    """Whether an object is a curve that its children follow."""
     return parent.type == "CURVE" and parent.data.use_path
 
 

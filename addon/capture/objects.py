@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which objects of a scene are soft bodies, and which they land on."""
+"""The soft bodies of a scene, and the objects that they land on."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def _paint(
 
 
 def _weights(obj: bpy.types.Object, mesh: bpy.types.Mesh, name: str, text: str) -> Values:
-    """(V,) of the vertices of a mesh made from that of the object.
+    """Return (V,) weights of the vertices of a mesh made from that of the object.
 
     Raises:
         CaptureError: when the object has nothing of that name, or of another kind, or the mesh has
@@ -162,7 +162,7 @@ def _weights(obj: bpy.types.Object, mesh: bpy.types.Mesh, name: str, text: str) 
 
 
 def can_paint(attribute: bpy.types.Attribute) -> bool:
-    """Whether it has a number at every vertex: floats on points, or colours on points or
+    """Whether an attribute has a number at every vertex: floats on points, or colours on points or
     corners."""
     if attribute.data_type in _COLOURS:
         return attribute.domain in {"POINT", "CORNER"}
@@ -174,8 +174,8 @@ def is_colour(attribute: bpy.types.Attribute) -> bool:
 
 
 def attribute_values(mesh: bpy.types.Mesh, attribute: bpy.types.Attribute) -> Values:
-    """(V,) of an attribute that ``can_paint``: its floats, or how bright its colours are, in the
-    mean of the corners at a vertex."""
+    """Return (V,) values of an attribute that ``can_paint``: floats, or the luminance of colours,
+    averaged over the corners at a vertex."""
     count = len(attribute.data)
     if not is_colour(attribute):
         floats = np.empty(count, dtype=np.float32)

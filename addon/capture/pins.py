@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which vertices of an object are pinned, and which are drawn to goals."""
+"""The pinned vertices of an object, and the vertices that are drawn to goals."""
 
 from __future__ import annotations
 

@@ -64,7 +64,8 @@ def refined(obj: bpy.types.Object, local: Points, evaluated: Points) -> list[Ref
 def _refined(
     obj: bpy.types.Object, local: Points, evaluated: Points, may_add: Kind
 ) -> list[Refined]:
-    """The meshes made by modifiers of one kind, and by those that leave the points alone."""
+    """Return the meshes made by modifiers of one kind, and by modifiers that leave the points in
+    place."""
     modifiers = driving.refiners(obj)
     shown = [modifier for modifier in modifiers if modifier.show_viewport]
     rendered = [modifier for modifier in modifiers if modifier.show_render]
@@ -102,7 +103,8 @@ def subdivisions(obj: bpy.types.Object) -> Modifiers:
 
 
 def splits(obj: bpy.types.Object) -> int:
-    """In how many pieces an edge of the object's own mesh is seen."""
+    """Return the number of pieces into which subdivision splits an edge of the object's own
+    mesh."""
     return int(2 ** sum(_levels(modifier, "viewport") for modifier in subdivisions(obj)))
 
 

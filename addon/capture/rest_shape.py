@@ -115,7 +115,7 @@ def is_kept(obj: bpy.types.Object) -> bool:
 
 
 def kept_shape(obj: bpy.types.Object, matrix: Matrices, unit: float) -> TetRestShape | None:
-    """That of a body; None where it has none. Arguments as of ``keep``."""
+    """Return the rest shape that a body keeps; None for none. Arguments as of ``keep``."""
     if not is_kept(obj):
         return None
     mesh = obj.supple.kept_shape

@@ -27,7 +27,7 @@ def _why_busy() -> str:
 
 
 class ActionOperator:
-    """An operator that does something and reports how it went; never while a simulation runs."""
+    """An operator that runs an action and reports its result; never while a simulation runs."""
 
     bl_options = {"REGISTER", "UNDO"}
 

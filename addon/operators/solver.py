@@ -169,7 +169,7 @@ class SUPPLE_OT_doctor_report(bpy.types.Operator):
 
 
 def forget() -> None:
-    """For when another file is opened: Blender ends timers then."""
+    """Forget the examination when another file is opened, since Blender ends timers then."""
     global _current
     _current = None
     if bpy.app.timers.is_registered(_look):

@@ -79,7 +79,7 @@ class SUPPLE_PT_attach(BodyPanel, bpy.types.Panel):
 def _draw_row(
     layout: bpy.types.UILayout, obj: bpy.types.Object, row: bpy.types.PropertyGroup
 ) -> None:
-    """The settings of one attachment; those that say how, once there is an object."""
+    """Draw the settings of one attachment; most of them once there is an object."""
     layout.prop(row, "attach_to")
     if row.attach_to is None:
         return

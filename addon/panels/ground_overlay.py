@@ -51,7 +51,7 @@ class Patch:
     colour: Colour
 
     def lines(self) -> list[Point]:
-        """Their ends, two after two."""
+        """Return the ends of the lines, in pairs."""
         (left, right), (front, back), z = self._sides()
         ends = [(x, y, z) for x in self.across for y in (front, back)]
         return ends + [(x, y, z) for y in self.along for x in (left, right)]
@@ -91,7 +91,7 @@ def patches(context: bpy.types.Context) -> list[Patch]:
 
 
 def _planes(props: bpy.types.PropertyGroup) -> Iterator[tuple[float, Colour]]:
-    """Their heights."""
+    """Yield the height and the colour of each plane."""
     if props.use_ground:
         yield props.ground_height, _GROUND_COLOUR
     if props.use_fluid:
@@ -99,7 +99,7 @@ def _planes(props: bpy.types.PropertyGroup) -> Iterator[tuple[float, Colour]]:
 
 
 def _box(obj: bpy.types.Object) -> np.ndarray:
-    """(8, 2) the corners of its bounding box as seen from above."""
+    """Return (8, 2) the corners of a bounding box as seen from above."""
     return transform(np.array(obj.matrix_world), np.array(obj.bound_box))[:, :2]
 
 

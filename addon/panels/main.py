@@ -26,7 +26,7 @@ from .sidebar import Sidebar, write
 
 
 def latest_report(scene: bpy.types.Scene) -> StepReport:
-    """On the run that is under way, else on the one that the scene plays."""
+    """Return the report on the present run, else on the one that the scene plays."""
     if isinstance(work := runs.current, runs.Run):
         return run_reports.read(work.job, work.start_frame)
     shown = mesh_cache.shown_folder(scene)

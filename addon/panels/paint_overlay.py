@@ -53,7 +53,7 @@ def unregister() -> None:
 
 
 def forget(*_: object) -> None:
-    """For when another file is opened."""
+    """Forget all paint when another file is opened."""
     _batches.clear()
     _paints.clear()
 
@@ -120,7 +120,7 @@ def _source(obj: bpy.types.Object, setting: str) -> str:
 
 
 def colours_of(weights: Values) -> Colours:
-    """(V, 4) of (V,) weights; those beyond 0 and 1 are drawn as these."""
+    """Return (V, 4) colours of (V,) weights, clamped to 0 … 1."""
     places = np.linspace(0.0, 1.0, len(_COLOURS))
     parts = [np.interp(weights, places, part) for part in _COLOURS.T]
     return np.stack([*parts, np.full(len(weights), _OPACITY)], axis=1).astype(np.float32)

@@ -54,7 +54,7 @@ def find_view(obj: bpy.types.Object) -> bpy.types.Modifier | None:
 
 
 def shown_name(view: bpy.types.Modifier) -> str:
-    """Which result a modifier shows; empty where it is none of ours."""
+    """Return the name of the result that a modifier shows; empty for other modifiers."""
     group = view.node_group.name
     return next((name for name in RESULTS if title(name) == group), "")
 
@@ -264,7 +264,8 @@ def update(scene: bpy.types.Scene, *_: object) -> None:
 
 
 def why_not_shown(objects: Iterable[bpy.types.Object], name: str) -> str:
-    """Why a result cannot be shown on soft bodies, and the cure; empty where it can."""
+    """Return the reason why a result cannot be shown on soft bodies, with the cure; empty where it
+    can."""
     sources = list(filter(None, map(_source, objects)))
     if not sources:
         return "Nothing is simulated yet. Press Simulate first."
@@ -291,7 +292,7 @@ def _recorded_then(folder: Path, _written: int) -> tuple[str, ...]:
 
 
 def forget_fields() -> None:
-    """For when another file is opened."""
+    """Forget all fields when another file is opened."""
     _field.cache_clear()
     _recorded_then.cache_clear()
 

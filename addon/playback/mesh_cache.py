@@ -86,7 +86,7 @@ class Playback:
         return True
 
     def attach(self) -> None:
-        """Makes those that are still soft bodies play the frames; does nothing where they do."""
+        """Let the objects that are still soft bodies play the frames, unless they do already."""
         each = zip(self._captured.objects, self._captured.soft_bodies(), self._paths, strict=True)
         for body, obj, (path, *refined) in each:
             if obj is not None:
@@ -104,7 +104,7 @@ class Playback:
 
 
 def playing(objects: Iterable[bpy.types.Object]) -> Iterator[tuple[bpy.types.Modifier, Path]]:
-    """The playback modifiers of those that can be changed, and the files they play."""
+    """Yield the playback modifiers of editable objects, and their files."""
     for obj in objects:
         modifier = find_modifier(obj)
         if modifier is not None and obj.is_editable:

@@ -33,7 +33,7 @@ def paths(folder: Path, index: int, body: CapturedObject) -> list[Path]:
 
 
 def attach(obj: bpy.types.Object, paths: Sequence[Path], first: int) -> None:
-    """Makes an object play these files, and no others; does nothing where it does.
+    """Let an object play these files and no others, unless it does already.
 
     Args:
         first: the scene frame of their first sample.

@@ -103,7 +103,7 @@ def candidates(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 def why_none(context: bpy.types.Context) -> str:
-    """Why nothing that is selected may, and the cure."""
+    """Return the reason why no selected object can jiggle, with the cure."""
     reason = selection.why_none(context)
     is_general = reason.startswith("Select a mesh object")
     return "Select an animated mesh object." if is_general else reason

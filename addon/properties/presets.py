@@ -46,5 +46,5 @@ def _scaled(preset: Preset, scale: float) -> Preset:
 
 
 def _is_kept(now: object, value: object) -> bool:
-    """As properties keep it: numbers in single precision."""
+    """Whether a property holds a value, in single precision as properties do."""
     return now == (float(np.float32(value)) if isinstance(value, float) else value)

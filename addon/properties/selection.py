@@ -39,7 +39,7 @@ def newcomers(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 def why_none(context: bpy.types.Context) -> str:
-    """Why nothing that is selected can become a soft body, and the cure."""
+    """Return the reason why no selected object can become a soft body, with the cure."""
     obj = context.object
     if obj is not None and obj.type in _CONVERTIBLE:
         kind = _CONVERTIBLE[obj.type]

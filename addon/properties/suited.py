@@ -41,7 +41,7 @@ _volumes: dict[int, float] = {}
 
 
 def forget() -> None:
-    """For whenever Blender reports an edit."""
+    """Forget sizes, as after every edit that Blender reports."""
     _boxes.clear()
     _volumes.clear()
 
@@ -178,7 +178,8 @@ _HANGING_BEND_RATIO = 0.6
 
 
 def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> None:
-    """Gives new soft bodies the settings that suit them, but for those that somebody has set."""
+    """Give new soft bodies the settings that suit them, except for settings that somebody has
+    changed."""
     for obj in objects:
         try:
             shape = shape_of(context, obj)

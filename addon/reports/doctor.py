@@ -104,7 +104,7 @@ def report() -> str:
 
 
 def formatted(findings: list[Finding]) -> str:
-    """One line each, with the cure below every problem."""
+    """Format the findings, one line each, with the cure below every problem."""
     problems = sum(bool(finding.cure) for finding in findings)
     lacking = sum(finding.is_lacking for finding in findings)
     end = "All is well."

@@ -115,7 +115,7 @@ EARTH_M_PER_S2 = 9.81
 
 @dataclass(frozen=True)
 class Notice:
-    """One thing to know.
+    """A message of the sidebar, with the button that helps.
 
     Args:
         text: the message, with the cure.

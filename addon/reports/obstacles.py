@@ -129,7 +129,7 @@ class _Mesh:
         return bool(self._curves)
 
     def key_frames(self, frames: range) -> list[float]:
-        """The frames of its keys among those that are simulated."""
+        """Return the simulated frames that have keys of the mesh."""
         keyed = {point.co.x for _, curve in self._curves for point in curve.keyframe_points}
         return [frame for frame in sorted(keyed) if frames.start < frame < frames.stop][:_MOST_KEYS]
 
@@ -327,7 +327,7 @@ class _Course:
         return _Course(surface, way[moves], behind, low, high, others, ground, anchors)
 
     def meets(self, mesh: _Mesh) -> bool:
-        """Whether it goes through a mesh, and nothing stops it before."""
+        """Whether a body's path goes through a mesh, and nothing stops the body before."""
         if len(self.way) < 2:
             return False
         if _meet(self._rays, mesh, self._stopping, self.ground):

@@ -208,7 +208,7 @@ def _too_fast(records: list[Record], start_frame: int) -> list[str]:
 
 
 def _caught(last: Record) -> list[str]:
-    """Which bodies lie folded over themselves at the end."""
+    """List the bodies that lie folded over themselves at the end."""
     return [
         f"{name} is stuck in a folded shape. Start from a shape that is less crumpled, or "
         "lower Poisson's Ratio until it unfolds"
@@ -217,7 +217,7 @@ def _caught(last: Record) -> list[str]:
 
 
 def _crossing(last: Record) -> list[str]:
-    """Which bodies go through themselves."""
+    """List the bodies that intersect themselves."""
     return [
         f"{name} intersects itself at the start and does not collide with itself. Raise "
         "Resolution, set Surface to Tetrahedra, or start from a shape without folds"
@@ -285,7 +285,7 @@ def start_warnings(job: Job, captured: Capture) -> list[str]:
 
 
 def _body_reports(job: Job, captured: Capture) -> Iterator[tuple[CapturedObject, dict[str, Any]]]:
-    """In their order: they may have been called otherwise when the job was made."""
+    """Pair bodies with their reports by order: names may have changed since the job was made."""
     return zip(captured.objects, job.mesh_reports(), strict=False)
 
 

@@ -95,7 +95,7 @@ def start_worker(command: Command, output: int, folder: Path) -> subprocess.Pope
 
 
 def why_not_found() -> str:
-    """Why ``find`` had nothing, and the cure."""
+    """Return the reason why ``find`` found no solver, with the cure."""
     named = named_python()
     if named is not None:
         return (

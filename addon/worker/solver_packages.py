@@ -69,7 +69,7 @@ class Package:
 
     @property
     def pinned(self) -> str:
-        """As pip takes it."""
+        """The requirement as pip takes it."""
         return self.name + self.versions
 
     @property

@@ -38,7 +38,7 @@ _shown: float | None = None
 
 
 def prepare() -> None:
-    """Starts a worker that waits, unless there is one. Without a solver it does nothing."""
+    """Start a worker that waits, unless there is one, or no solver."""
     global _ready
     if solver_environment.find() is None:
         return
@@ -72,7 +72,7 @@ def prepare_unless_compiled() -> None:
 
 
 def _show_progress() -> float | None:
-    """Blender calls it again after as many seconds as it returns."""
+    """Redraw the progress. Blender calls this again after the seconds that it returns."""
     global _shown
     if (now := progress()) != _shown:
         _shown = now

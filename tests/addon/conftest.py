@@ -116,7 +116,7 @@ def play(tmp_path: Path) -> Play:
 
 @pytest.fixture
 def solver_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Where the extension would install the solver."""
+    """The folder in which the extension would install the solver."""
     path = tmp_path / "user" / "solver"
     monkeypatch.setattr(solver_environment, "solver_folder", lambda: path)
     return path

@@ -69,7 +69,7 @@ def around(obj: bpy.types.Object | None, is_playing: bool = False) -> Any:
 
 
 def drawn(panel: Any, obj: bpy.types.Object | None, is_playing: bool = False) -> Layout:
-    """What a panel shows of an active object, its header included."""
+    """Draw a panel for an active object, its header included."""
     layout = Layout()
     own = {name: getattr(panel, name) for name in ("panel", "tick") if hasattr(panel, name)}
     drawing = SimpleNamespace(layout=layout, **own)

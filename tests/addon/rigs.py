@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What moves a mesh in Blender, each in curves rather than straight on."""
+"""Rigs that move a mesh in Blender, each in curves rather than straight on."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def mdd_cache(obj: bpy.types.Object) -> None:
 
 
 def pc2_cache(obj: bpy.types.Object) -> None:
-    """Of two samples a frame."""
+    """Two samples a frame."""
     modifier = obj.modifiers.new("Point Cache", "MESH_CACHE")
     modifier.filepath = str(_file("points.pc2"))
     modifier.cache_format, modifier.time_mode = "PC2", "FACTOR"
@@ -180,7 +180,7 @@ def pc2_cache(obj: bpy.types.Object) -> None:
 
 
 def alembic_cache(obj: bpy.types.Object) -> None:
-    """What an armature did to it, from a file."""
+    """The deformation by an armature, from a file."""
     path = str(_file("points.abc"))
     armature(obj)
     for other in bpy.context.selected_objects:

@@ -61,7 +61,7 @@ def run_supple(*arguments: object, rc: int = 0, **environment: str) -> tuple[str
 
 @pytest.fixture
 def run_here(capfd: pytest.CaptureFixture[str]) -> Runs:
-    """The same without another process: Blender and the solver take seconds to load."""
+    """The command without another process: Blender and the solver take seconds to load."""
 
     def run(*arguments: object, rc: int = 0) -> tuple[str, str]:
         capfd.readouterr()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("solver_here")
 
 @pytest.fixture
 def words(scene, add_body, tmp_path: Path) -> list[str]:
-    """Those of a command that simulates a falling cube."""
+    """The arguments of a command that simulates a falling cube."""
     add_body()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "fall.blend"))
     return ["simulate", str(tmp_path / "fall.blend"), "--frames"]
@@ -45,7 +45,7 @@ def die(process: BaseProcess) -> None:
 
 
 def meanwhile(monkeypatch: pytest.MonkeyPatch, *acts) -> list[float]:
-    """What happens at each turn of the wait instead of a pause; how long those are."""
+    """The event at each turn of the wait instead of a pause; how long those are."""
     left, pauses = list(acts), list[float]()
 
     def sleep(seconds: float) -> None:
@@ -84,7 +84,7 @@ def test_ctrl_c_ends_the_wait(words, other, monkeypatch, capsys) -> None:
 def test_one_whose_worker_began_too_late_waits_as_well(
     words, other, monkeypatch, capsys, tmp_path: Path
 ) -> None:
-    """Of two that begin at once, both find the folder free."""
+    """Two commands that begin at once both see the folder free."""
     free = SimpleNamespace(**vars(lock) | {"check_free": lambda folder: None})
     monkeypatch.setattr(scene_cache, "lock", free)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the solver finds for an artist, from the settings to what is set."""
+"""The solver's results for an artist, from the settings to the changed values."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cube(scene, add_body):
 
 @pytest.fixture
 def held(cube):
-    """By its upper half, so that it hangs."""
+    """Pin the upper half, so that the body hangs."""
     group = cube.vertex_groups.new(name="Top")
     group.add([v.index for v in cube.data.vertices if v.co.z > 0], 1.0, "REPLACE")
     cube.supple.pin_group, cube.supple.young = "Top", 8e3
@@ -61,14 +61,14 @@ def left_folders() -> set[Path]:
 
 
 def drop(body: bpy.types.Object) -> float:
-    """How far any vertex is from where it is modelled, a frame after the start."""
+    """The largest distance of a vertex from its modelled position, a frame after the start."""
     actions.simulate(bpy.context)
     start = np.array([body.matrix_world @ v.co for v in body.data.vertices])
     return float(np.abs(world_positions(body, 2) - start).max())
 
 
 def test_a_body_that_keeps_its_shape_does_not_droop(scene, held, solver_here):
-    """By the settings that a scene has by itself."""
+    """With the default integrator and contact of a scene."""
     scene.supple.property_unset("contact")
     scene.supple.property_unset("integrator")
     assert drop(held) > 2e-3

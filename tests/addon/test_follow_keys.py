@@ -32,7 +32,7 @@ from .test_find import left_folders
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path, monkeypatch):
-    """What else runs on the machine leaves folders of its own in the common one."""
+    """Other programs on the machine leave folders of their own in the common one."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
@@ -51,7 +51,7 @@ def cube(scene, add_body):
 
 
 def keyed_place(body: bpy.types.Object, frame: int) -> np.ndarray:
-    """Where its animation has its vertices."""
+    """The positions of its vertices by its animation."""
     bpy.context.scene.frame_set(frame)
     return np.array([body.matrix_world @ v.co for v in body.data.vertices])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What messages call many objects."""
+"""The names of many objects in messages."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def is_text(text: str) -> bool:
 
 @pytest.fixture
 def folder(scene, add_body, tmp_path: Path) -> Path:
-    """Where a file with a soft body is saved."""
+    """The path of a saved file with a soft body."""
     add_body()
     (tmp_path / ODD).mkdir()
     scene.supple.cache_folder = ""

@@ -9,7 +9,7 @@ import supple
 
 
 def traces() -> list[str]:
-    """What Supple leaves in Blender while it is enabled."""
+    """The classes, operators and handlers that Supple has in Blender while it is enabled."""
     found = [name for name in dir(bpy.types) if name.startswith(("SUPPLE", "Supple"))]
     found += [f"operator {name}" for name in dir(bpy.ops.supple)]
     found += [kind.__name__ for kind in (bpy.types.Object, bpy.types.Scene) if has_settings(kind)]

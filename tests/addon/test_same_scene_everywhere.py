@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""All that drives a body is read alike in another process: the same job, and so the same bits."""
+"""Drivers of a body are read alike in another process: the same job, and so the same bits."""
 
 from __future__ import annotations
 

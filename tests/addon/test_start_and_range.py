@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a simulation begins and how fast time goes by, from the settings to what is played."""
+"""The start and the time scale of a simulation, from the settings to the playback."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def falling(scene, add_body):
 
 
 def _heights(obj: bpy.types.Object) -> np.ndarray:
-    """How far it is above where it was modelled, at the frames 30, 37, 38 … 41, 50."""
+    """The height above the modelled position, at the frames 30, 37, 38 … 41, 50."""
     rest = np.array([vertex.co.z for vertex in obj.data.vertices])
     shown = (30, *range(START, END + 1), 50)
     found = [evaluated_positions(obj, frame)[:, 2] - rest for frame in shown]

@@ -32,7 +32,7 @@ def standing(scene: bpy.types.Scene, heights: tuple[float, ...]) -> list[bpy.typ
 
 
 def jump(obj: bpy.types.Object) -> float:
-    """How far a vertex of a body goes after the first frame, at most."""
+    """The largest distance that a vertex of a body moves after the first frame."""
     first = world_positions(obj, 1)
     path = [world_positions(obj, frame) for frame in range(2, LAST + 1)]
     return max(float(np.linalg.norm(points - first, axis=1).max()) for points in path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands in the tables of integrators and materials is offered everywhere."""
+"""Every row of the tables of integrators and materials is offered everywhere."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ Steps = Generator[None, None, None]
 
 
 class ScenarioError(AssertionError):
-    """What the scenario waited or looked for is not there."""
+    """A scenario waited or looked in vain."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Blender makes of baked shape keys, and keys of a mesh's own to bake beside."""
+"""Baked shape keys as Blender evaluates them, and a mesh with keys of its own to bake beside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rest(obj: bpy.types.Object) -> Positions:
 
 
 def seen(obj: bpy.types.Object, frame: int, subframe: float = 0.0) -> Positions:
-    """Where Blender draws the vertices at a frame."""
+    """The positions at which Blender draws the vertices at a frame."""
     bpy.context.scene.frame_set(frame, subframe=subframe)
     return rest(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()))
 
@@ -63,7 +63,7 @@ def move_keys(obj: bpy.types.Object, how: str) -> None:
 
 
 def state(obj: bpy.types.Object) -> list[object]:
-    """All that a bake could disturb."""
+    """The state of an object that a bake could disturb."""
     keys = obj.data.shape_keys
     found: list[object] = [rest(obj).tolist(), obj.show_only_shape_key, len(bpy.data.actions)]
     if keys is None:

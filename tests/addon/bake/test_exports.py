@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What other programs get of a bake: exported and imported again, it moves as it was baked."""
+"""Exports of a bake to other programs: exported and imported again, it moves as it was baked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What cannot be baked is refused, and an earlier bake kept."""
+"""Bakes that are impossible are refused, and an earlier bake stays."""
 
 from __future__ import annotations
 

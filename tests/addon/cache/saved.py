@@ -19,7 +19,7 @@ from ..conftest import evaluated_positions, write_frames
 
 
 def simulate() -> Path:
-    """What Simulate leaves, without waiting for a solver; returns the job folder."""
+    """The cache that Simulate leaves, without waiting for a solver; returns the job folder."""
     captured = capture(bpy.context)
     job = scene_cache.open_job(bpy.context.scene, captured.scene, captured.settings).job
     job.write_tet_scene(*tetrahedralize_scene(captured.scene))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where simulated frames go."""
+"""The folders of simulated frames."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def cube(scene, add_body) -> bpy.types.Object:
 
 
 def simulate(density: float) -> Path:
-    """What Simulate leaves, without waiting for a solver; returns the job folder."""
+    """The cache that Simulate leaves, without waiting for a solver; returns the job folder."""
     bpy.data.objects["Cube"].supple.density = density
     captured: Capture = capture(bpy.context)
     job = scene_cache.open_job(bpy.context.scene, captured.scene, captured.settings).job

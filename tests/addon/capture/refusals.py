@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What capture refuses."""
+"""Scenes that capture refuses."""
 
 from __future__ import annotations
 

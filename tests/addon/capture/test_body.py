@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of one object reaches the solver: its mesh, its material, its pins."""
+"""The data of one object that reach the solver: its mesh, its material, its pins."""
 
 from __future__ import annotations
 

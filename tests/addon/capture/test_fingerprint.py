@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was changed since a simulation is named, and what was not is not."""
+"""Changes since a simulation are named, and nothing else is."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def armature(obj: bpy.types.Object) -> bpy.types.ID:
 
 
 def reached_for(obj: bpy.types.Object) -> bpy.types.ID:
-    """What a bone that bends a body is drawn to."""
+    """A target of a bone that bends a body."""
     rig = armature(obj)
     bpy.ops.object.empty_add()
     target = own_keys(bpy.context.object)

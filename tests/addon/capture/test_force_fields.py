@@ -37,7 +37,7 @@ def add_field(kind: str, **settings: Any) -> bpy.types.Object:
 
 
 def add_particles() -> bpy.types.Object:
-    """One of 1 kg and charge 1 at each of the points, all with the same velocity."""
+    """Particles of 1 kg and charge 1 at each of the points, all with the same velocity."""
     mesh = bpy.data.meshes.new("Points")
     mesh.from_pydata(POINTS.tolist(), [], [])
     obj = bpy.data.objects.new("Points", mesh)

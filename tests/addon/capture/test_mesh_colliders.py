@@ -44,7 +44,7 @@ def normals(collider: Collider) -> np.ndarray:
 
 
 def check_follows(obj: bpy.types.Object) -> None:
-    """What was captured is what Blender shows, in metres, at every frame."""
+    """The captured mesh is the one that Blender shows, in metres, at every frame."""
     (collider,) = captured()
     assert len(collider.vertices.samples) == 4
     for index, frame in enumerate(range(1, 5)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is keyed to let go, what tears, stitches, and several attachments of one body."""
+"""Keyed releases, tearing, stitches, and several attachments of one body."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a Blender scene reaches the solver: its settings, its frames, its gravity."""
+"""The data of a Blender scene that reach the solver: its settings, its frames, its gravity."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast bodies are as they start."""
+"""The velocity of bodies at the start."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_body_without_an_animation_starts_at_rest(add_body):
 
 
 def test_the_centre_of_volume_is_not_that_of_the_vertices() -> None:
-    """Of a tetrahedron with a vertex more on a face."""
+    """The mesh is a tetrahedron with an additional vertex on a face."""
     vertices = np.array([(0.0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.1, 0.1, 0.0)])
     triangles = np.array(
         [(0, 4, 1), (1, 4, 2), (2, 4, 0), (0, 1, 3), (0, 3, 2), (1, 2, 3)], dtype=np.int32

@@ -24,7 +24,7 @@ def rigid_distance(points: Points, moved: Points) -> float:
 
 
 def affine_distance(points: Points, moved: Points) -> float:
-    """The same of the affine map that comes closest, which is all that eight corners show."""
+    """The deformation of the closest affine map, which is all that eight corners show."""
     basis = np.column_stack([points, np.ones(len(points))])
     best, *_ = np.linalg.lstsq(basis, moved, rcond=None)
     return float(np.linalg.norm(basis @ best - moved, axis=1).max())

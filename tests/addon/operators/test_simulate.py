@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a window shows while it simulates, without a window."""
+"""The display while a window simulates, without a window."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from supple.addon.operators.simulate import SUPPLE_OT_simulate
 
 
 class Window:
-    """One that shows a scene, and takes a step of a simulation of the first."""
+    """A window that shows a scene, and takes a step of a simulation of the first."""
 
     def __init__(self, scene: bpy.types.Scene) -> None:
         self.scene = scene
@@ -32,14 +32,14 @@ class Window:
         )
 
     def step(self, newest: int) -> int:
-        """Where the playhead is when a frame has come."""
+        """The position of the playhead when a frame has come."""
         self.playback.last_shown = newest
         show: Any = SUPPLE_OT_simulate.show
         show(self._operator, self)
         return self.scene.frame_current
 
     def finish(self) -> int:
-        """Where the playhead is when the run has ended."""
+        """The position of the playhead when the run has ended."""
         show_result: Any = SUPPLE_OT_simulate.show_result
         show_result(self._operator, self)
         return self.scene.frame_current

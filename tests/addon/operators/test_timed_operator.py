@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a window does with work that takes a while, without a window."""
+"""Work in the background of a window, without a window."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Work:
 
 
 class Operator(TimedOperator):
-    """One that was invoked."""
+    """An operator that was invoked."""
 
     changes_meanwhile = lets_others_act = False
 

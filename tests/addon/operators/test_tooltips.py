@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What Blender shows beside the pointer."""
+"""The tooltips that Blender shows beside the pointer."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the sidebar says of force fields."""
+"""The sidebar's texts about force fields."""
 
 from __future__ import annotations
 

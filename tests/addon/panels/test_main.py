@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the sidebar's first panel says, drawn on a layout that keeps the texts."""
+"""The texts of the sidebar's first panel, drawn on a layout that keeps them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
 
 
 def steps(scene: bpy.types.Scene) -> str:
-    """What Scene › Simulation says of the steps."""
+    """The text of Scene › Simulation about the steps."""
     icon, text = drawn(SUPPLE_PT_simulation, bpy.context.object).texts[-1]
     return text if icon == "INFO" else ""
 

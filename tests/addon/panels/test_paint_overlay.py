@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What viewports draw of the paint; that they do is seen in a real window."""
+"""The paint that viewports draw; that they do is seen in a real window."""
 
 from __future__ import annotations
 

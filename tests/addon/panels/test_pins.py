@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the panel of pins shows, and when."""
+"""The rows of the panel of pins."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What was recorded of a run, as Blender draws it."""
+"""The recorded fields of a run, as Blender draws them."""
 
 from __future__ import annotations
 

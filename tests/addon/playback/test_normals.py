@@ -54,7 +54,7 @@ def shaded(obj: bpy.types.Object, frame: int) -> Vectors:
 
 
 def kept(obj: bpy.types.Object) -> tuple[bool, list[int], list[bool]]:
-    """All that the mesh says of its shading."""
+    """The data of a mesh about its shading."""
     custom, sharp = (obj.data.attributes[name] for name in ("custom_normal", "sharp_edge"))
     numbers = np.empty(2 * len(custom.data), dtype=np.int32)
     custom.data.foreach_get("value", numbers)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is played, what is baked and what is rendered are the same, whatever the mesh carries."""
+"""Playback, bake and render are the same, whatever the mesh carries."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is seen behind modifiers that refine the frames is what touches."""
+"""The visible mesh after refining modifiers is the mesh that collides."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def test_the_frames_are_shown_again_once_nothing_is_made_of_the_rest(scene, add_
 
 
 def animate_keys(obj):
-    """Of which the bevel would make other points."""
+    """Animate keys that change the number of points of the bevel."""
     bevel(obj)
     obj.shape_key_add(name="Basis")
     key = obj.shape_key_add(name="Wide")

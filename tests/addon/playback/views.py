@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the vertices of an object are seen: in the viewport, and in renders."""
+"""The visible positions of an object's vertices: in the viewport, and in renders."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _LIMITS = ("hard_min", "hard_max", "soft_min", "soft_max", "array_length", "subt
 
 
 def _described(each: bpy.types.Property) -> dict[str, Any]:
-    """What a file or a script relies on of a setting."""
+    """The parts of a setting that files and scripts rely on."""
     found: dict[str, Any] = {"type": each.type, "animatable": each.is_animatable}
     found |= {name: getattr(each, name) for name in _LIMITS if hasattr(each, name)}
     if each.type == "ENUM":

@@ -280,7 +280,7 @@ def bar(scene: bpy.types.Scene) -> bpy.types.Object:
 
 
 def bend(obj: bpy.types.Object) -> float:
-    """How far a body is at rest below its start, at most, over its length."""
+    """The largest sag of a body at rest over its length."""
     described = capture(bpy.context).scene
     simulator = Simulator(described)
     start = simulator.frame().positions[0]

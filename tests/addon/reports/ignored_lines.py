@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is said of a scene, and keys that an older file has."""
+"""The messages about a scene, and keys that an older file has."""
 
 from __future__ import annotations
 

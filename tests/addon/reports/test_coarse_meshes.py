@@ -26,7 +26,7 @@ def added(add, **arguments) -> bpy.types.Object:
 
 
 def text(**arguments) -> None:
-    """Of letters whose curves have many short edges, and whose straight bars have none."""
+    """A mesh of letters whose curves have many short edges, and whose straight bars have none."""
     bpy.ops.object.text_add(**arguments)
     bpy.context.object.data.body, bpy.context.object.data.extrude = "SUPPLE", 0.1
     bpy.ops.object.convert(target="MESH")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the doctor finds, of real Pythons."""
+"""The doctor's findings about real Pythons."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the solver ignores is reported, with the cure."""
+"""Settings that the solver ignores are reported, with the cure."""
 
 from __future__ import annotations
 

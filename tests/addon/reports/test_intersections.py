@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What intersects at the start, shown in Blender and cured there."""
+"""Intersections at the start, shown in Blender and cured there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is wrong or unexpected is reported, with the button that helps."""
+"""Problems and surprises are reported, with the button that helps."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from ..shown_notices import press, shown_notices
 
 @pytest.fixture
 def scene(scene: bpy.types.Scene) -> bpy.types.Scene:
-    """Of a few seconds, which is long enough to fall to the ground."""
+    """A range of a few seconds, which is long enough to fall to the ground."""
     scene.frame_end = 60
     return scene
 

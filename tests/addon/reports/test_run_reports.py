@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a run reports of its steps, its tetrahedra and its frames."""
+"""The reports of a run on its steps, its tetrahedra and its frames."""
 
 from __future__ import annotations
 

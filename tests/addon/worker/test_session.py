@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What becomes of a worker, told apart by programs that stand in for it."""
+"""The end of a worker, tested with programs that stand in for it."""
 
 from __future__ import annotations
 

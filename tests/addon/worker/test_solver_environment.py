@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the worker's Python is found and started, and where loops are kept."""
+"""The choice and start of the worker's Python, and the folder of loops."""
 
 from __future__ import annotations
 

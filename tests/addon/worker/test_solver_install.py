@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How the solver is installed. Nothing is downloaded."""
+"""The installation of the solver. Nothing is downloaded."""
 
 from __future__ import annotations
 

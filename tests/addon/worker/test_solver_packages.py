@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of the requirements are made for a machine."""
+"""The requirements that are made for a machine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an artist does in the first hour, with the buttons of the tab, from the default cube on."""
+"""An artist's first hour with the buttons of the tab, from the default cube on."""
 
 from __future__ import annotations
 

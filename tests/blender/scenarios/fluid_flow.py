@@ -154,7 +154,7 @@ def _field(domain: bpy.types.Object, settings: dict[str, Any]) -> bpy.types.Obje
 
 
 def _particles() -> bpy.types.Object:
-    """One of 1 kg at each of the points, all with the same velocity."""
+    """Add a mesh with a particle of 1 kg at each of the points, all with the same velocity."""
     mesh = bpy.data.meshes.new("Points")
     mesh.from_pydata([PLACE @ Vector(point) for point in POINTS], [], [])
     obj = bpy.data.objects.new("Points", mesh)
@@ -241,6 +241,6 @@ def _look_beyond(domain: bpy.types.Object, field: bpy.types.Object) -> None:
 
 
 def _messages() -> list[str]:
-    """Of what flows."""
+    """The messages about fluid flow."""
     found = importlib.import_module(f"{ADDON}.reports.ignored").messages(bpy.context)
     return [line for line in found if "Fluid Flow" in line]

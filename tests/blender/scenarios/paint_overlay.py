@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is painted is drawn over a soft body once it is chosen, and follows the paint."""
+"""The chosen paint is drawn over a soft body and follows the brush."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What cannot be simulated is refused with a message, in the window, and changes nothing."""
+"""Scenes that cannot be simulated are refused with a message, in the window, and stay."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an artist does first: a monkey, three clicks, undo, save, open again."""
+"""The first minutes of an artist: a monkey, three clicks, undo, save, open again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where much drives a body, the button and a Blender without a window give the same bits."""
+"""With many drivers of a body, the button and a Blender without a window give the same bits."""
 
 from __future__ import annotations
 
