@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from enum import IntEnum
 from typing import Any
@@ -36,6 +37,8 @@ class SolverStatistics:
         blocked: prescribed motion that ended because nothing could make way, in words.
         steps: taken in the frame, with those that were taken in parts; 0 of explicit ones.
         too_fast: what went against each other by more than a step allows, in words.
+        lost_energy: that implicit steps took beside what damping takes, in joules, where nothing
+            touches and nothing drives the bodies.
     """
 
     iterations: int = 0
@@ -50,6 +53,7 @@ class SolverStatistics:
     blocked: tuple[str, ...] = ()
     steps: int = 0
     too_fast: tuple[str, ...] = ()
+    lost_energy: float = 0.0
 
     def record(self) -> dict[str, Any]:
         """As members of a log record."""
@@ -100,6 +104,8 @@ class State:
         effort: how often *Automatic* raises what explicit steps with contact may take at first.
         impact_seconds, impact_step: for how long steps of so many seconds go on after something has
             hit something.
+        energy_limit: the most energy in joules that nothing can raise before surfaces touch again;
+            None where that is not known.
         clearance: how much nearer to itself every body may come before that matters, in metres;
             0 where nobody has looked.
         plastic: (10, P) how tets have flowed, as ``PlasticFlow`` says; None where none has.
@@ -122,6 +128,7 @@ class State:
     effort: int = 0
     impact_seconds: float = 0.0
     impact_step: float = 0.0
+    energy_limit: float | None = None
     clearance: float = 0.0
     plastic: Tensor | None = None
     released: NDArray[np.bool_] | None = None
@@ -148,6 +155,8 @@ class State:
             arrays["effort"] = np.array(self.effort)
         if self.impact_seconds:
             arrays["impact"] = np.array([self.impact_seconds, self.impact_step])
+        if self.energy_limit is not None:
+            arrays["energy_limit"] = np.array(self.energy_limit)
         if self.clearance:
             arrays["room"] = np.array(self.clearance)
         if self.plastic is not None:
@@ -172,6 +181,7 @@ class State:
         steps = fitting(arrays, "substeps", (), "iu")
         hindrance, waits = fitting(arrays, "waits", (2,), "iu", (Hindrance.NONE, 0)).tolist()
         impact_seconds, impact_step = fitting(arrays, "impact", (2,), "f", (0.0, 0.0)).tolist()
+        limit = fitting(arrays, "energy_limit", (), "f", math.nan)
         if steps < 1 or hindrance not in list(Hindrance):
             raise JobError(_MISFIT.format("the scene"))
         return State(
@@ -189,6 +199,7 @@ class State:
             effort=int(fitting(arrays, "effort", (), "iu", 0)),
             impact_seconds=impact_seconds,
             impact_step=impact_step,
+            energy_limit=None if np.isnan(limit) else float(limit),
             clearance=float(fitting(arrays, "room", (), "f", 0.0)),
             plastic=None if plastic is None else torch.as_tensor(plastic).to(self.positions),
             released=arrays.get("released"),

@@ -123,7 +123,7 @@ def _octahedron(shells: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 def hollow_ball(inner: float, outer: float, divisions: int = 2, layers: int = 2) -> TetMesh:
     """A ball about the origin with a hollow: an icosahedron whose faces are split into four
     ``divisions`` times, in layers of prisms of three tets each."""
-    directions, triangles = _icosphere(divisions)
+    directions, triangles = icosphere(divisions)
     count = len(directions)
     radii = np.linspace(inner, outer, layers + 1)
     vertices = (radii[:, None, None] * directions).reshape(-1, 3)
@@ -135,8 +135,8 @@ def hollow_ball(inner: float, outer: float, divisions: int = 2, layers: int = 2)
     return TetMesh(vertices, np.concatenate([one + k * count for k in range(layers)]))
 
 
-def _icosphere(divisions: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Directions and triangles, in any orientation."""
+def icosphere(divisions: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The points of a sphere of radius 1 and its triangles, in any orientation."""
     ratio = (1.0 + 5.0**0.5) / 2.0
     corners = [(0.0, s, t * ratio) for s in (-1.0, 1.0) for t in (-1.0, 1.0)]
     points = np.array([np.roll(corner, k) for k in range(3) for corner in corners])

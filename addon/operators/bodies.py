@@ -7,7 +7,6 @@ import bpy
 from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ...core.errors import SuppleError
-from ...core.materials.bounce import bounciness
 from ...core.materials.presets import GROUPS, HAND_SIZE, PRESETS, Preset, length, stiffness
 from .. import actions, ids
 from ..capture.objects import is_soft_body
@@ -194,7 +193,7 @@ def _describe(preset: Preset) -> str:
         flow = f", yields at {stiffness(preset.yield_stress)}"
     return (
         f"{size}\n{stiffness(preset.young)}, ν {preset.poisson:g}, {preset.density:g} kg/m³, "
-        f"tan δ {preset.tan_delta:g}, bounces back {bounciness(preset.loss_factor):.0%}{flow}.\n"
+        f"tan δ {preset.tan_delta:g}, bounces back {preset.bounciness:.0%}{flow}.\n"
         f"{preset.source}"
     )
 

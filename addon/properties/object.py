@@ -65,13 +65,20 @@ def _recorded(name: str) -> Any:
     )
 
 
+def _bounce_frequency_ratio(props: bpy.types.PropertyGroup) -> float:
+    # The panel asks also where a stiffness or a density of 0 is refused later.
+    young, density = max(props.young, 1e-3), max(props.density, 1e-3)
+    return bounce.frequency_ratio(young, props.poisson, density)
+
+
 def _bounciness(props: bpy.types.PropertyGroup) -> float:
-    return 100.0 * bounce.bounciness(props.loss_factor)
+    return 100.0 * bounce.bounciness(props.loss_factor, _bounce_frequency_ratio(props))
 
 
 def _set_bounciness(props: bpy.types.PropertyGroup, percent: float) -> None:
     # Blender leaves the limits of such a property to it.
-    props.loss_factor = bounce.loss_factor(0.01 * min(max(percent, 1.0), 100.0))
+    share = 0.01 * min(max(percent, 1.0), 100.0)
+    props.loss_factor = bounce.loss_factor(share, _bounce_frequency_ratio(props))
 
 
 class SuppleAttachment(bpy.types.PropertyGroup):

@@ -33,6 +33,8 @@ def on_timeline(message: str, start_frame: int) -> str:
 
 
 Record = dict[str, Any]
+# Steps that lose less than this share of the motion are not worth a word.
+SEEN_LOSS = 0.01
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ def _read(folder: Path, start_frame: int, *_version: int) -> StepReport:
     if inverted := last.get("inverted_tets"):
         parts.append(f"{_count(inverted, 'tet')} inside out")
     parts += _instead(records)
+    parts += _lost_energy(records)
     warnings = [
         *_missed(records, folder),
         *_blocked(records, start_frame),
@@ -141,6 +144,14 @@ def _instead(records: list[Record]) -> list[str]:
     # The first record is of the start, which is no frame.
     frames = _count(len(records) - 1, "frame")
     return [f"{number} of {frames} implicit because {why}" for why, number in reasons.items()]
+
+
+def _lost_energy(records: list[Record]) -> list[str]:
+    """The share of the largest kinetic energy that steps have taken beside all damping."""
+    most = max(record.get("kinetic_energy", 0.0) for record in records)
+    lost = sum(record.get("lost_energy", 0.0) for record in records)
+    seen = most > 0.0 and lost >= SEEN_LOSS * most
+    return [f"steps lost {lost / most:.0%} of the motion"] if seen else []
 
 
 def _let_go(records: list[Record], start_frame: int) -> list[str]:

@@ -214,9 +214,9 @@ MATERIAL = [
         "bounciness",
         "Bounces Back",
         number(100.0, 1.0, 100.0, subtype="PERCENTAGE", precision=0),
-        "Height of the first bounce on a hard floor, in percent of the height of the fall. It "
-        "follows from the loss factor, and changing it changes the loss factor. Very soft bodies "
-        "bounce lower because they wobble",
+        "Height of the first bounce on a hard floor after a fall of 1 m, in percent. It follows "
+        "from the loss factor, and changing it changes the loss factor. Very soft bodies bounce "
+        "lower because they wobble",
         panel="volume and damping",
         changes_frames=False,
     ),

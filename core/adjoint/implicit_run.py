@@ -240,6 +240,8 @@ class ImplicitRun:
 
     def __init__(self, system: System, stepper: ImplicitStepper) -> None:
         self._system, self._stepper = system, stepper
+        # It takes energy from a step after its end, of which the way back would know nothing.
+        stepper.energy_watch = None
         self._objective = IncrementalPotential(system, with_contact=False)
         self._gradients = Gradients(system, solved=True)
         self._plasticity = TapePlasticity(system)

@@ -156,6 +156,7 @@ class ExplicitStepper(TimeStepper):
             velocities=velocities,
             frame=start.frame + 1,
             plastic=flow.plastic,
+            energy_limit=None,
         )
         work = float(substep.work)
         if self.contact is not None:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ..potentials.contact.approach_limit import Crossing
 from ..potentials.contact.mesh_contact import MeshContact
+from ..scene.soft_body import PerTet
 from ..state import State
 from ..system import System
 from .rigid_frames import RigidFrames, RigidMotion
@@ -73,7 +74,7 @@ class Impacts:
         masses = [float(system.mass[where].sum()) for where in self._slices]
         is_free = [bool(system.free[where].all()) for where in self._slices]
         compliance = [
-            (1.0 - np.mean(body.material.poisson) ** 2) / np.mean(body.material.young)
+            (1.0 - mean_of(body.material.poisson) ** 2) / mean_of(body.material.young)
             for body in system.bodies
         ]
         more = 0 if contact is None else len(contact.surface.names) - len(size)
@@ -225,3 +226,8 @@ class Impacts:
 def _followed_by(values: Values, zeros: int) -> Values:
     """Values of bodies, then zeros of so many colliders and of the ground."""
     return np.concatenate([values, np.zeros(zeros + 1)])
+
+
+def mean_of(values: PerTet) -> float:
+    """The mean of a setting of a body over its tets; of tensors, too, that gradients go by."""
+    return float(torch.as_tensor(values).mean())

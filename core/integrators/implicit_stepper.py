@@ -27,6 +27,7 @@ from ..scene.soft_body import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
 from .contact_failures import CostlyFrameError
+from .energy_watch import EnergyWatch
 from .impacts import (
     CONTACT_STEPS,
     LEAST_STEP_RATIO,
@@ -38,6 +39,8 @@ from .impacts import (
 )
 from .integrator import TimeStepper
 from .rigid_frames import RigidFrames
+from .spin_limit import MAX_STEPS as MAX_SPIN_STEPS
+from .spin_limit import SpinLimit
 from .stability import decay, impulse_time
 from .stages import Coasting, Moment, Stage, Step
 from .unhindered_motion import UnhinderedMotion
@@ -110,7 +113,12 @@ class ImplicitStepper(TimeStepper):
         self._impacts: Impacts | None = None
         if self.resolves_impacts and self.adapts:
             self._impacts = Impacts(system, self.frames, contact)
+        self._spin_limit = SpinLimit(system, self.frames) if self.adapts else None
         self._balance = MomentumBalance(self._objective)
+        #: Holds steps to the energy that bodies have; None where they take what comes.
+        self.energy_watch: EnergyWatch | None = EnergyWatch(
+            system, self.frames, contact is not None
+        )
         self._prescribed_motion = (
             None if contact is None else PrescribedMotion(self._objective, self._newton, contact)
         )
@@ -204,6 +212,8 @@ class ImplicitStepper(TimeStepper):
             points, approach, state, impact, is_calm = ahead
             is_calm = is_calm or keeps_calm
             share, is_enough = min(approach.step_size, impact), False
+            if self._spin_limit is not None and taken < MAX_SPIN_STEPS:
+                share = min(share, self._spin_limit.share(state, left * step))
             while not is_enough:
                 # Without Newton steps left, one part takes what is left.
                 least = _least_share(tries) if iterations_left > 0 else 1.0
@@ -335,7 +345,7 @@ class ImplicitStepper(TimeStepper):
             contact.begin(state.colliders)
             colliders = contact.colliders
         after = replace(state, previous=self.history(state), step_seconds=seconds)
-        self._stage_ends = []
+        self._stage_ends, touched = [], False
         for stage in step.stages:
             # The last one ends where the step does, to the bit.
             share = 1.0 if stage is step.stages[-1] else stage.end / seconds
@@ -344,14 +354,18 @@ class ImplicitStepper(TimeStepper):
             after = self._solve(after, coasting, when, colliders, limit)
             after = replace(after, velocities=step.ended(coasting, after.positions))
             self._stage_ends.append(after.positions)
+            touched = touched or after.solver_statistics.contacts > 0
         self._system.plastic_flow.flow(after.positions, seconds)
-        return replace(
+        after = replace(
             after,
             plastic=self._system.plastic_flow.plastic,
             solver_statistics=replace(
                 after.solver_statistics, steps=state.solver_statistics.steps + 1
             ),
         )
+        if self.energy_watch is None:
+            return after
+        return self.energy_watch.after_step(state, after, seconds, touched)
 
     def _solve(
         self,

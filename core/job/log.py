@@ -35,6 +35,7 @@ _MEMBERS: dict[str, Any] = {
     "blocked": list[str],
     "steps": int,
     "too_fast": list[str],
+    "lost_energy": float,
     "unfolding": list[str],
     "caught": list[str],
     "inverted_tets": int,

@@ -11,24 +11,47 @@ from __future__ import annotations
 
 import math
 
-#: Frequency of a bounce over that of the slowest vibration of a free body: measured on dropped
-#: balls, 0.27 to 0.56 for solids between foam and silicone (docs/physics.md).
-BOUNCE_FREQUENCY_RATIO = 1.0 / 3.0
+#: A fall of one metre ends so fast, in m/s.
+LANDING_SPEED = math.sqrt(2.0 * 9.81)
+# Twists are the slowest vibration of a ball, of this frequency times its radius over the speed of
+# shear waves (Lamb, "On the Vibrations of an Elastic Sphere", 1881).
+_TWIST = 2.50
 
 
-def bounciness(loss_factor: float) -> float:
+def frequency_ratio(young: float, poisson: float, density: float) -> float:
+    """Return the frequency of a bounce over that of the slowest vibration, for a ball of any size.
+
+    A bounce is half a swing as long as the contact T = 2.87 (m²/(R E*² v))^(1/5) of a ball that has
+    fallen by one metre, E* = E/(1 − ν²) (Johnson, "Contact Mechanics", Cambridge University Press,
+    1985, section 11.4). It is within a quarter of what dropped balls show, from cork to silicone
+    (docs/physics.md).
+
+    Args:
+        young: Young's modulus in Pa, above 0.
+        poisson: Poisson's ratio.
+        density: in kg/m³, above 0.
+    """
+    mass, stiffness = 4.0 / 3.0 * math.pi * density, young / (1.0 - poisson**2)
+    contact_seconds = 2.87 * (mass**2 / (stiffness**2 * LANDING_SPEED)) ** 0.2
+    wave_speed = math.sqrt(young / (2.0 * (1.0 + poisson) * density))
+    return math.pi / (contact_seconds * _TWIST * wave_speed)
+
+
+def bounciness(loss_factor: float, ratio: float) -> float:
     """Return the share of its height to which damping lets a body bounce back, from 0 to 1.
 
     Args:
         loss_factor: tan δ of the slowest vibration, 0 or more.
+        ratio: the ``frequency_ratio`` of its material.
     """
-    return math.exp(-math.pi * BOUNCE_FREQUENCY_RATIO * loss_factor)
+    return math.exp(-math.pi * ratio * loss_factor)
 
 
-def loss_factor(share: float) -> float:
+def loss_factor(share: float, ratio: float) -> float:
     """Return the loss factor with which a body bounces back to a share of its height.
 
     Args:
         share: above 0, up to 1.
+        ratio: the ``frequency_ratio`` of its material.
     """
-    return max(0.0, -math.log(share) / (math.pi * BOUNCE_FREQUENCY_RATIO))
+    return max(0.0, -math.log(share) / (math.pi * ratio))

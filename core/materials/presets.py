@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, replace
 
 from . import MODELS
-from .bounce import BOUNCE_FREQUENCY_RATIO, bounciness
+from .bounce import bounciness, frequency_ratio
 from .material import Material
 
 #: The longest side of a piece that lies in a hand, in metres.
@@ -49,6 +49,7 @@ class Preset:
     creep_time: float = 0.0
     hardening: float = 0.0
     is_held: bool = False
+    scale: float = 1.0
 
     #: Real materials do not brake rigid motion.
     damping = 0.0
@@ -68,7 +69,17 @@ class Preset:
         seen to bounce, or to wobble on what it stands on, at a lower one, where a Kelvin–Voigt
         solid loses as much less.
         """
-        return self.tan_delta if self.is_held else self.tan_delta / BOUNCE_FREQUENCY_RATIO
+        return self.tan_delta if self.is_held else self.tan_delta / self.bounce_frequency_ratio
+
+    @property
+    def bounce_frequency_ratio(self) -> float:
+        """The frequency of a bounce over that of the slowest vibration, at its real size."""
+        return frequency_ratio(self.young / self.scale, self.poisson, self.density)
+
+    @property
+    def bounciness(self) -> float:
+        """The share of its height to which damping lets it bounce back."""
+        return bounciness(self.loss_factor, self.bounce_frequency_ratio)
 
     @property
     def tenth_sag_height(self) -> float:
@@ -102,6 +113,7 @@ class Preset:
             yield_stress=scale * self.yield_stress,
             hardening=scale * self.hardening,
             creep_time=slower * self.creep_time,
+            scale=scale * self.scale,
         )
 
     def material(self) -> Material:
@@ -405,7 +417,7 @@ def _row(preset: Preset) -> str:
         f"{preset.density:g}",
         f"{preset.tan_delta:g}",
         f"{preset.loss_factor:.2g}",
-        f"{bounciness(preset.loss_factor):.0%}",
+        f"{preset.bounciness:.0%}",
         stiffness(preset.yield_stress) if preset.use_plasticity else "",
         length(preset.size),
         preset.source,

@@ -13,7 +13,7 @@ from supple.addon.panels.material import SUPPLE_PT_material
 from supple.addon.properties import suited
 from supple.core import Plasticity
 from supple.core.materials import MODELS
-from supple.core.materials.bounce import BOUNCE_FREQUENCY_RATIO
+from supple.core.materials.bounce import bounciness, frequency_ratio
 from supple.core.materials.presets import GROUPS, PRESETS
 
 from ..layout import drawn
@@ -144,12 +144,15 @@ def test_a_preset_fits_the_size_of_each_body(add_body):
 def test_a_typed_bounciness_sets_the_loss_factor_and_a_preset_shows_its_own(add_body):
     props = add_body().supple
     props.bounciness = 79.0
-    assert props.loss_factor == pytest.approx(-math.log(0.79) / math.pi / BOUNCE_FREQUENCY_RATIO)
+    ratio = frequency_ratio(props.young, props.poisson, props.density)
+    assert props.loss_factor == pytest.approx(-math.log(0.79) / math.pi / ratio)
     assert props.bounciness == pytest.approx(79.0)
     captured = capture(bpy.context).scene.bodies[0].loss_factor
     assert captured == pytest.approx(props.loss_factor, rel=1e-5)
     bpy.ops.supple.apply_preset(preset="foam")
-    assert props.bounciness == pytest.approx(55.0, abs=0.1)
+    ratio = frequency_ratio(props.young, props.poisson, props.density)
+    assert props.bounciness == pytest.approx(100.0 * bounciness(props.loss_factor, ratio))
+    assert props.bounciness == pytest.approx(55.0, abs=10.0)
     props.bounciness = 100.0
     assert props.loss_factor == 0.0
     props.bounciness = -5.0

@@ -70,6 +70,15 @@ def test_frames_taken_implicitly_are_counted_with_the_reason(job: Job) -> None:
     assert not warning
 
 
+def test_what_steps_took_of_the_motion_is_told_where_it_is_seen(job: Job) -> None:
+    still = IMPLICIT | {"kinetic_energy": 0.0, "lost_energy": 0.0}
+    assert "lost" not in reported(job, still)[0]
+    slight = IMPLICIT | {"kinetic_energy": 2.0, "lost_energy": 0.019}
+    assert "lost" not in reported(job, slight)[0]
+    slower = IMPLICIT | {"kinetic_energy": 1.5, "lost_energy": 0.041}
+    assert reported(job, slower)[0].endswith(", 4 iterations, steps lost 3% of the motion")
+
+
 def test_a_body_that_goes_through_itself_is_named_with_the_cure(job: Job) -> None:
     _, warning = reported(job, IMPLICIT | {"crossing": ["Snake"]})
     assert warning.startswith(

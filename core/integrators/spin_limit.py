@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A limit on the angle by which soft bodies turn in one step."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..state import State
+from ..system import System
+from .impacts import mean_of
+from .rigid_frames import RigidFrames
+
+# A piece whose rim is faster than this share of its shear waves is drawn apart by its spin, and
+# steps are no longer than it turns by the angle in radians. A cube of 1e5 Pa at 60 rad/s had 2.8
+# times its energy after two seconds in steps of 2.5 rad, and 0.92 of it in steps of 0.8 rad; with
+# rims below 0.45 of the wave speed, steps of 2.5 rad keep 0.99.
+SPEED_RATIO, MAX_TURN_RAD = 0.5, 1.0
+# So many steps a frame at most are taken for it.
+MAX_STEPS = 32
+
+
+class SpinLimit:
+    """Knows the pieces that spin fast for what they are made of.
+
+    Args:
+        system: of the bodies.
+        frames: of its pieces.
+    """
+
+    def __init__(self, system: System, frames: RigidFrames) -> None:
+        self._frames = frames
+        arms = system.rest_positions()
+        arms = arms - frames.spread(frames.means(arms))
+        # Of the ball with the same moments of inertia.
+        radius = (5.0 * frames.means(arms.square()).sum(1) / 3.0).sqrt()
+        slowness = [
+            math.sqrt(3.0 * mean_of(body.density) / mean_of(body.material.young))
+            for body in system.bodies
+        ]
+        counts = [len(mesh.vertices) for mesh in system.meshes]
+        each = torch.as_tensor(np.repeat(slowness, counts)).to(arms)
+        slowest = frames.means(each.expand(3, -1))[:, 0]
+        #: (P,) in rad/s.
+        self._limits = SPEED_RATIO / (radius * slowest)
+
+    def share(self, state: State, seconds: float) -> float:
+        """The share of so many seconds that may be one step: one over a whole number."""
+        frames, positions = self._frames, state.positions
+        arms = positions - frames.spread(frames.centres(positions))
+        momentum = frames.momentum(arms, state.velocities)
+        inverse = frames.inverse_inertia(frames.inertia(arms))
+        speeds: Tensor = torch.linalg.vector_norm((inverse @ momentum[:, :, None])[:, :, 0], dim=1)
+        fast = torch.where(speeds > self._limits, speeds, 0.0)
+        parts = math.ceil(seconds * float(fast.max()) / MAX_TURN_RAD)
+        return 1.0 / max(1, min(parts, MAX_STEPS))
