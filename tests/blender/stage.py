@@ -225,6 +225,26 @@ class Ui:
         scene.frame_end, scene.supple.cache_folder = last, str(self.work / name)
         yield from self.open_sidebar("Supple")
 
+    def new_object(
+        self, name: str, last: int, add: Callable[[], Any]
+    ) -> Generator[None, None, bpy.types.Object]:
+        """A new file (``new_file``) in which ``add`` has replaced the default cube."""
+        yield from self.new_file(name, last)
+        yield from self.delete_selected()
+        with self.context():
+            add()
+        return bpy.context.object
+
+    def make_soft(self, obj: bpy.types.Object, operator: str = "supple.add") -> Steps:
+        """Click a button that makes the selected object a soft body."""
+        yield from self.click_button(operator)
+        yield from self.wait_for(lambda: obj.supple.enabled, f"{obj.name} to become soft")
+
+    def simulate_cleanly(self) -> Steps:
+        """Simulate (``simulate``), and check that the sidebar reports no problem."""
+        yield from self.simulate()
+        assert not self.problems(), self.problems()
+
     def delete_selected(self) -> Steps:
         """Delete the selected objects."""
         yield from self.hover()

@@ -13,13 +13,8 @@ if TYPE_CHECKING:
 
 
 def scenario(ui: Ui) -> Steps:
-    yield from ui.new_file("clay", last=36)
-    yield from ui.delete_selected()
-    with ui.context():
-        bpy.ops.mesh.primitive_uv_sphere_add()
-    ball = bpy.context.object
-    yield from ui.click_button("supple.add")
-    yield from ui.wait_for(lambda: ball.supple.enabled, "a soft body")
+    ball = yield from ui.new_object("clay", 36, bpy.ops.mesh.primitive_uv_sphere_add)
+    yield from ui.make_soft(ball)
     with ui.context():
         bpy.ops.supple.apply_preset("EXEC_DEFAULT", preset="clay")
     assert ball.supple.use_plasticity
@@ -33,8 +28,7 @@ def scenario(ui: Ui) -> Steps:
         plate.location.z = height
         yield from ui.press_i(plate)
     bpy.context.scene.frame_set(1)
-    yield from ui.simulate()
-    assert not ui.problems(), ui.problems()
+    yield from ui.simulate_cleanly()
     heights = {frame: float(np.ptp(ui.shape(ball, frame)[:, 2])) for frame in (1, 18, 36)}
     assert heights[18] < 0.75 * heights[1], heights
     assert heights[36] < 0.85 * heights[1], heights

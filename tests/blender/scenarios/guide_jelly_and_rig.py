@@ -30,19 +30,14 @@ def _make_a_jelly(ui: Ui) -> Steps:
     with ui.context():
         bpy.ops.supple.apply_preset("EXEC_DEFAULT", preset="gelatine_dessert")
     assert cube.supple.young != stiffness
-    yield from ui.simulate()
-    assert not ui.problems(), ui.problems()
+    yield from ui.simulate_cleanly()
     yield from ui.click_button("supple.bake")
     yield from ui.wait_for(lambda: cube.data.shape_keys, "the bake")
     yield from ui.screenshot("jelly")
 
 
 def _pin_to_a_rig(ui: Ui) -> Steps:
-    yield from ui.new_file("rig", last=24)
-    yield from ui.delete_selected()
-    with ui.context():
-        bpy.ops.mesh.primitive_uv_sphere_add()
-    sphere = bpy.context.object
+    sphere = yield from ui.new_object("rig", 24, bpy.ops.mesh.primitive_uv_sphere_add)
     yield from ui.hover()
     yield from ui.key("TAB")
     yield from ui.wait_for(lambda: sphere.mode == "EDIT", "Edit Mode")
@@ -77,11 +72,9 @@ def _pin_to_a_rig(ui: Ui) -> Steps:
     yield from ui.press_i(armature)
     bpy.context.scene.frame_set(1)
     ui.activate(sphere.name)
-    yield from ui.click_button("supple.add")
-    yield from ui.wait_for(lambda: sphere.supple.enabled, "a soft body")
+    yield from ui.make_soft(sphere)
     sphere.supple.pin_group = "Group"
-    yield from ui.simulate()
-    assert not ui.problems(), ui.problems()
+    yield from ui.simulate_cleanly()
     places = {frame: ui.shape(sphere, frame) for frame in (1, 8, 20)}
     moved = places[20][pinned].mean(axis=0) - places[1][pinned].mean(axis=0)
     assert np.allclose(moved, (3.0, 0.0, 0.0), atol=1e-3), moved

@@ -19,21 +19,15 @@ def scenario(ui: Ui) -> Steps:
 
 
 def _jiggle(ui: Ui) -> Steps:
-    yield from ui.new_file("jiggle", last=48)
-    yield from ui.delete_selected()
-    with ui.context():
-        bpy.ops.mesh.primitive_monkey_add()
-    monkey = bpy.context.object
+    monkey = yield from ui.new_object("jiggle", 48, bpy.ops.mesh.primitive_monkey_add)
     yield from ui.press_i(monkey)
     bpy.context.scene.frame_set(12)
     monkey.rotation_euler.z += np.pi / 2
     yield from ui.press_i(monkey)
     bpy.context.scene.frame_set(1)
-    yield from ui.click_button("supple.jiggle")
-    yield from ui.wait_for(lambda: monkey.supple.enabled, "a soft body that jiggles")
+    yield from ui.make_soft(monkey, "supple.jiggle")
     assert "Jiggle" in monkey.vertex_groups
-    yield from ui.simulate()
-    assert not ui.problems(), ui.problems()
+    yield from ui.simulate_cleanly()
     modelled = np.array([vertex.co for vertex in monkey.data.vertices])
     off = {}
     for frame in (8, 48):
@@ -46,15 +40,11 @@ def _jiggle(ui: Ui) -> Steps:
 
 
 def _inflate(ui: Ui) -> Steps:
-    yield from ui.new_file("inflate", last=60)
-    yield from ui.delete_selected()
+    sphere = yield from ui.new_object("inflate", 60, bpy.ops.mesh.primitive_uv_sphere_add)
     with ui.context():
-        bpy.ops.mesh.primitive_uv_sphere_add()
         bpy.ops.object.modifier_add(type="SOLIDIFY")
-    sphere = bpy.context.object
     sphere.modifiers["Solidify"].thickness = 0.1
-    yield from ui.click_button("supple.add")
-    yield from ui.wait_for(lambda: sphere.supple.enabled, "a soft body")
+    yield from ui.make_soft(sphere)
     props = sphere.supple
     props.use_target_volume = True
     for frame, volume in ((1, 1.0), (60, 3.0)):
@@ -62,8 +52,7 @@ def _inflate(ui: Ui) -> Steps:
         props.target_volume = volume
         assert props.keyframe_insert("target_volume")
     bpy.context.scene.frame_set(1)
-    yield from ui.simulate()
-    assert not ui.problems(), ui.problems()
+    yield from ui.simulate_cleanly()
     widths = {frame: float(np.ptp(ui.shape(sphere, frame)[:, 0])) for frame in (1, 60)}
     assert widths[60] > 1.25 * widths[1], widths
     yield from ui.screenshot("inflate")
