@@ -200,10 +200,14 @@ class Ui:
         """Click Simulate, wait for the end of the run, and stop playing."""
         yield from self.click_button("supple.simulate")
         yield from self.wait(1.0)
-        runs = self.module("runs")
-        yield from self.wait_for(lambda: runs.current is None, "the end of the simulation", 300)
+        yield from self.wait_for_end()
         yield from self.wait(0.5)
         yield from self.stop_playing()
+
+    def wait_for_end(self, timeout: float = 300.0) -> Steps:
+        """Wait until a run has ended and shows its last frame, some time after its worker ends."""
+        runs = self.module("runs")
+        yield from self.wait_for(lambda: runs.current is None, "the end of the run", timeout)
 
     def plays(self, name: str) -> bool:
         """Whether an object shows simulated frames."""

@@ -149,8 +149,7 @@ def _doctor(ui: Ui) -> Steps:
 def _simulated(ui: Ui) -> Steps:
     _press(ui, "simulate")
     yield from ui.wait(0.3)
-    running = _module("worker.session").is_running
-    yield from ui.wait_for(lambda: not running(), "the end of the simulation", 240)
+    yield from ui.wait_for_end()
     yield from ui.wait(0.3)
     yield from ui.stop_playing()
 

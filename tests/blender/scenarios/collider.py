@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 import bpy
@@ -33,7 +32,7 @@ def scenario(ui: Ui) -> Steps:
     assert cube.supple.model == "corotated_linear"
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.2)
-    yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 300)
+    yield from ui.wait_for_end()
     assert any(f"Simulated frames 1 to {LAST}" in line for line in ui.reports())
     for frame in range(1, LAST + 1):
         scene.frame_set(frame)
@@ -69,9 +68,3 @@ def _seen(cube: bpy.types.Object) -> np.ndarray:
     """(V, 3) vertices in the world."""
     evaluated = cube.evaluated_get(bpy.context.evaluated_depsgraph_get())
     return np.array([evaluated.matrix_world @ vertex.co for vertex in evaluated.data.vertices])
-
-
-def _running() -> bool:
-    return bool(
-        importlib.import_module("bl_ext.user_default.supple.addon.worker.session").is_running()
-    )

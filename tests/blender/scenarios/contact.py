@@ -41,9 +41,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait(0.5)
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.2)
-    yield from ui.wait_for(
-        lambda: not ui.module("worker.session").is_running(), "the end of the simulation", 300
-    )
+    yield from ui.wait_for_end()
     assert _reported(ui, f"Simulated frames 1 to {LAST}")
     scene.frame_set(LAST)
     yield

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 import bpy
@@ -11,7 +10,6 @@ import bpy
 if TYPE_CHECKING:
     from supple.tests.blender.stage import Steps, Ui
 
-ADDON = "bl_ext.user_default.supple.addon"
 LAST = 6
 
 
@@ -34,7 +32,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.click_button("supple.simulate")
     yield from ui.wait(0.5)
     yield from ui.screenshot("asked")
-    assert not second.supple.enabled and not _running()
+    assert not second.supple.enabled and ui.module("runs").current is None
     # The first choice is under the mouse.
     yield from ui.key("RET")
     yield from ui.wait_for(lambda: second.supple.enabled, "the second one to become soft, too")
@@ -59,8 +57,4 @@ def _warned(ui: Ui, obj: bpy.types.Object) -> Steps:
 
 def _wait_for_end(ui: Ui) -> Steps:
     yield from ui.wait(0.3)
-    yield from ui.wait_for(lambda: not _running(), "the end of the simulation", 240)
-
-
-def _running() -> bool:
-    return bool(importlib.import_module(f"{ADDON}.worker.session").is_running())
+    yield from ui.wait_for_end()

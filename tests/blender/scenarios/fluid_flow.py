@@ -196,8 +196,7 @@ def _simulate(ui: Ui, cube: bpy.types.Object) -> Steps:
     scene.supple.cache_folder = str(ui.work / "cache")
     with ui.context("UI"):
         bpy.ops.supple.simulate("INVOKE_DEFAULT")
-    running = importlib.import_module(f"{ADDON}.worker.session").is_running
-    yield from ui.wait_for(lambda: not running(), "the end of the simulation", 240)
+    yield from ui.wait_for_end()
     moved = []
     for frame in (1, LAST):
         scene.frame_set(frame)

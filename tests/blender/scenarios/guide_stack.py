@@ -25,9 +25,8 @@ def scenario(ui: Ui) -> Steps:
     # The first choice, Make It a Soft Body, is under the mouse.
     yield from ui.key("RET")
     yield from ui.wait_for(lambda: ball.supple.enabled, "the ball to become soft, too")
-    runs = ui.module("runs")
     yield from ui.wait(1.0)
-    yield from ui.wait_for(lambda: runs.current is None, "the end of the simulation", 300)
+    yield from ui.wait_for_end()
     yield from ui.stop_playing()
     assert not ui.problems(), ui.problems()
     top, bottom = (ui.shape(obj, 24)[:, 2] for obj in (cube, ball))

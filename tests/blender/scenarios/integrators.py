@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 import bpy
 
 if TYPE_CHECKING:
     from supple.tests.blender.stage import Steps, Ui
-
-ADDON = "bl_ext.user_default.supple.addon"
 
 
 def scenario(ui: Ui) -> Steps:
@@ -28,7 +25,7 @@ def scenario(ui: Ui) -> Steps:
         scene.supple.integrator = item.identifier
         yield from ui.click_button("supple.simulate")
         yield from ui.wait(0.2)
-        yield from ui.wait_for(lambda: not _running(), f"the end of {item.name}", 60)
+        yield from ui.wait_for_end()
         message = next(line for line in reversed(ui.reports()) if "Simulated frames 1 to 6" in line)
         assert item.identifier == "automatic" or f" {item.name}, " in message, message
     yield from ui.screenshot("last")
@@ -41,7 +38,3 @@ def _look_at_the_menu(ui: Ui) -> Steps:
     yield from ui.screenshot("menu")
     yield from ui.key("ESC")
     yield from ui.wait(0.3)
-
-
-def _running() -> bool:
-    return bool(importlib.import_module(f"{ADDON}.worker.session").is_running())
