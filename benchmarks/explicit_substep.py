@@ -32,15 +32,11 @@ HEIGHT = 10.0
 
 
 def parts() -> dict[str, Callable[[], dict[str, Any]]]:
-    """Benchmarks by mesh and precision; the default of the solver is double precision."""
-    return {
-        f"{name} tets, {precision}": partial(_compare, edge, precision)
-        for name, edge in EDGE_LENGTHS.items()
-        for precision in ("float64", "float32")
-    }
+    """Benchmarks by mesh."""
+    return {f"{name} tets": partial(_compare, edge) for name, edge in EDGE_LENGTHS.items()}
 
 
-def _compare(edge_length: float, precision: str) -> dict[str, Any]:
+def _compare(edge_length: float) -> dict[str, Any]:
     from .monkey import full_tetrahedra
 
     mesh = full_tetrahedra(edge_length)
@@ -50,7 +46,7 @@ def _compare(edge_length: float, precision: str) -> dict[str, Any]:
         seconds: dict[str, list[float]] = {name: [] for name in CONTENDERS}
         for _ in range(TURNS):
             for name, measured in seconds.items():
-                measured.append(printed("explicit_substep", name, path, precision))
+                measured.append(printed("explicit_substep", name, path))
         ends = [np.load(path.with_suffix(f".{name}.npy")) for name in CONTENDERS]
     ours, passes, theirs = (
         1e3 * statistics.median(seconds[name]) / SUBSTEPS for name in CONTENDERS
@@ -58,7 +54,6 @@ def _compare(edge_length: float, precision: str) -> dict[str, Any]:
     return {
         "tets": len(mesh.tets),
         "vertices": len(mesh.vertices),
-        "precision": precision,
         "supple_ms": round(ours, 4),
         "supple_torch_passes_ms": round(passes, 4),
         "torch_diffsim_ms": round(theirs, 4),
@@ -67,12 +62,12 @@ def _compare(edge_length: float, precision: str) -> dict[str, Any]:
     }
 
 
-def _measure(name: str, path: Path, precision: str) -> None:
+def _measure(name: str, path: Path) -> None:
     """Prints the median seconds of a frame of substeps and keeps where it ends."""
     arrays = np.load(path)
     # Not at rest, so that all forces are at work.
     start = arrays["vertices"] * [1.02, 1.0, 0.99]
-    frame = CONTENDERS[name](arrays["vertices"], arrays["tets"], start, getattr(torch, precision))
+    frame = CONTENDERS[name](arrays["vertices"], arrays["tets"], start)
     np.save(path.with_suffix(f".{name}.npy"), frame().numpy())
     seconds = []
     for _ in range(ROUNDS):
@@ -86,7 +81,6 @@ def _supple(
     vertices: np.ndarray,
     tets: np.ndarray,
     start: np.ndarray,
-    dtype: torch.dtype,
     compiled: bool = True,
 ) -> Callable[[], torch.Tensor]:
     from supple.core import Ground, Scene, Simulator, SoftBody, TetMesh
@@ -103,7 +97,6 @@ def _supple(
         frame_time=SUBSTEPS * STEP,
         substeps=SUBSTEPS,
         device="cpu",
-        dtype=dtype,
     )
     if not compiled:
         for elasticity in simulator.system.elasticities:
@@ -118,21 +111,19 @@ def _supple(
 
 
 def _torch_diffsim(
-    vertices: np.ndarray, tets: np.ndarray, start: np.ndarray, dtype: torch.dtype
+    vertices: np.ndarray, tets: np.ndarray, start: np.ndarray
 ) -> Callable[[], torch.Tensor]:
     import diffsim
 
     from supple.core import TetMesh
 
-    mesh = diffsim.TetrahedralMesh(
-        torch.as_tensor(vertices).to(dtype), torch.as_tensor(tets).long()
-    )
+    mesh = diffsim.TetrahedralMesh(torch.as_tensor(vertices), torch.as_tensor(tets).long())
     material = diffsim.StableNeoHookean(1e5, 0.45)
     solver = diffsim.SemiImplicitSolver(
         dt=SUBSTEPS * STEP, gravity=-9.8, damping=1.0, substeps=SUBSTEPS
     )
-    mass = torch.as_tensor(TetMesh(vertices, tets).lumped_mass(1000.0)).to(dtype)
-    positions = torch.as_tensor(start).to(dtype)
+    mass = torch.as_tensor(TetMesh(vertices, tets).lumped_mass(1000.0))
+    positions = torch.as_tensor(start)
     velocities = torch.zeros_like(positions)
 
     def frame() -> torch.Tensor:
@@ -148,4 +139,4 @@ CONTENDERS = {
 }
 
 if __name__ == "__main__":
-    _measure(sys.argv[1], Path(sys.argv[2]), sys.argv[3])
+    _measure(sys.argv[1], Path(sys.argv[2]))

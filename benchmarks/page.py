@@ -25,7 +25,7 @@ HEAD = """# Performance
 
 `python -m benchmarks.page` writes this page from the figures that `python3 dev.py bench`
 measured and kept in [results](../benchmarks/results). Do not edit it by hand. All settings are
-the defaults, double precision among them, unless a section says otherwise. Each section says
+the defaults unless a section says otherwise. Each section says
 when it was measured, at which commit and on which machine; later changes are not in its figures.
 
 ## A frame of implicit Euler
@@ -48,7 +48,7 @@ SUBSTEP = """
 ## An explicit step
 One step of symplectic Euler for the same monkey in free fall (`explicit_substep`). It is
 compared with torch-diffsim, and with Supple's own passes over whole arrays, which CUDA uses.
-Double precision is Supple's default, and single precision is torch-diffsim's. {when}
+{when}
 
 """
 INTEGRATORS = """
@@ -153,11 +153,10 @@ def _automatic(implicit: dict[str, Any]) -> str:
 
 
 def _substep(figures: dict[str, Any]) -> str:
-    head = ("tets", "precision", "Supple, ms", "torch-diffsim, ms", "times as long")
+    head = ("tets", "Supple, ms", "torch-diffsim, ms", "times as long")
     lines = [
         (
             str(row["tets"]),
-            {"float64": "double", "float32": "single"}[row["precision"]],
             f"{row['supple_ms']:.2f}",
             f"{row['torch_diffsim_ms']:.2f}",
             f"{row['ratio']:.1f}",

@@ -53,10 +53,10 @@ def _automatic_rows(figures: dict[str, Any]) -> list[str]:
 
 
 def _step_rows(figures: dict[str, Any]) -> list[str]:
+    step = figures["explicit_substep"]["15 K tets"]
     return [
-        f"| an explicit step of 15 K in {name} precision | {step['supple_ms']:.2f} ms "
+        f"| an explicit step of 15 K | {step['supple_ms']:.2f} ms "
         f"(torch-diffsim 0.2.0: {step['torch_diffsim_ms']:.1f} ms) |"
-        for name, step in zip(("double", "single"), _steps(figures), strict=True)
     ]
 
 
@@ -82,12 +82,10 @@ def _first_frame_rows(figures: dict[str, Any]) -> list[str]:
 
 
 def _passes(figures: dict[str, Any]) -> str:
-    double, single = _steps(figures)
+    step = figures["explicit_substep"]["15 K tets"]
     return (
         "at 15 K tets an explicit substep as torch operations takes "
-        f"{double['supple_torch_passes_ms']:.2f} ms on two cores, fused "
-        f"{double['supple_ms']:.2f} ms; in single precision "
-        f"{single['supple_torch_passes_ms']:.2f} and {single['supple_ms']:.2f} ms."
+        f"{step['supple_torch_passes_ms']:.2f} ms on two cores, fused {step['supple_ms']:.2f} ms."
     )
 
 
@@ -102,7 +100,3 @@ def _preview(figures: dict[str, Any]) -> str:
 def _frames(figures: dict[str, Any]) -> list[dict[str, Any]]:
     names = ("15 K tets", "2.5 K tets", "15 K tets, no friction", "2.5 K tets, no friction")
     return [figures["implicit_frame"][name] for name in names]
-
-
-def _steps(figures: dict[str, Any]) -> list[dict[str, Any]]:
-    return [figures["explicit_substep"][f"15 K tets, {name}"] for name in ("float64", "float32")]

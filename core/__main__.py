@@ -65,18 +65,13 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
         help="load the solver, then wait for the job on standard input",
     )
     parser.add_argument(
-        "--compile",
-        action="store_true",
-        help="compile what other processes are not at, until standard input closes",
-    )
-    parser.add_argument(
         "--ship",
         type=Path,
         metavar="FOLDER",
         help="compile everything, and put it into a folder that comes with the extension",
     )
     arguments = parser.parse_args(words)
-    if arguments.job is None and not (arguments.standby or arguments.compile or arguments.ship):
+    if arguments.job is None and not (arguments.standby or arguments.ship):
         parser.error("which job folder?")
     return arguments
 
@@ -84,13 +79,9 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
 def _work(arguments: argparse.Namespace) -> None:
     # Loaded here, as Ctrl-C may come meanwhile; a quarter of the time would go into garbage.
     with kept_for_good():
-        from .job.warm_up import compile_beside, ship
+        from .job.warm_up import ship
         from .job.worker import stop_when_input_closes, wait_for_job, work
 
-    if arguments.compile:
-        stop_when_input_closes()
-        compile_beside()
-        return
     if arguments.ship:
         ship(arguments.ship)
         return

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Loops compiled by numba, kept on disk; where it is missing, torch passes serve instead, and the
-loops of contact run as they are written, slowly."""
+"""Loops compiled by numba, kept on disk. They serve the CPU; torch passes serve CUDA."""
 
 from __future__ import annotations
 
@@ -21,6 +20,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from . import shipped_loops
+from .errors import SuppleError
 from .garbage import uncollected
 from .system_lock import acquire, lock_file
 
@@ -28,10 +28,10 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 
 def _find_numba() -> Any:
-    shipped_loops.choose_processor()
+    shipped_loops.choose_processor()  # numba reads it when it is imported
     try:
         return import_module("numba")
-    except ImportError:
+    except ImportError:  # Blender's own process loads modules with loops, and calls none
         return None
 
 
@@ -57,25 +57,28 @@ _last = threading.local()
 # The loop that is being compiled, and those that it calls, each after its caller.
 _compiling: list[Any] = []
 
-#: Every compiled loop there is; none without numba.
+#: Every compiled loop there is.
 loops: list[Any] = []
+#: The kind of device that loops serve.
+LOOP_DEVICE = "cpu"
 
-#: What a compiled loop shares among threads; ``range`` where nothing is compiled.
-shared_range: Any = range if numba is None else numba.prange
+#: The range that a compiled loop shares among threads.
+shared_range: Any = None if numba is None else numba.prange
 #: For what a shared loop hands its number to: threads count without a sign, and it would else be
 #: compiled for either type.
 as_index: Any = np.int64
 
 
-def is_compiled() -> bool:
-    """Whether CPU runs get compiled loops."""
-    return numba is not None
+def runs_loops(owner: Any) -> bool:
+    """Whether compiled loops, rather than torch passes, serve the ``device`` of a tensor or of
+    another owner."""
+    return bool(owner.device.type == LOOP_DEVICE)
 
 
 def compiled(
     parallel: bool = False, inline: bool = False, allocates: bool = False
 ) -> Callable[[Loop], Loop]:
-    """A decorator that compiles where numba is installed.
+    """A decorator that compiles a function when it is first called.
 
     Args:
         parallel: whether it shares loops among threads.
@@ -85,7 +88,7 @@ def compiled(
             than computing a pair.
     """
     if numba is None:
-        return lambda function: function
+        return cast(Callable[[Loop], Loop], lambda _: _refuse_without_numba)
     # Of fast-math what leaves each sum in its order: compiled anew and taken from the disk, a loop
     # would else differ in the last bits.
     relaxed = {"nsz", "arcp"}
@@ -109,6 +112,18 @@ def compiled(
         return cast(Loop, loop)
 
     return decorate
+
+
+def _refuse_without_numba(*_: Any) -> None:
+    """Stand for a loop where numba is missing.
+
+    Raises:
+        SuppleError: always, with the cure.
+    """
+    raise SuppleError(
+        f"The solver needs the package numba, which {sys.executable} does not have. Choose Install "
+        "Solver in Supple's preferences, or install requirements/solver.txt there with pip."
+    )
 
 
 def _forget_what_is_old(kept: Any, module: str) -> None:
@@ -221,8 +236,6 @@ def _only_process(kept: Any) -> Iterator[None]:
 
 def use_threads(work: int, work_per_thread: int) -> int:
     """Shares the next loops among as many threads as have enough to do each; how many those are."""
-    if numba is None:
-        return 1
     count = max(1, min(numba.config.NUMBA_NUM_THREADS, work // work_per_thread))
     # To set it takes as long as a small loop; numba too keeps it for each thread.
     if getattr(_last, "count", 0) != count:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .preparation.intersections import IntersectionReport
+    from .preparation.intersection_report import IntersectionReport
 
 
 def legible(text: str) -> str:

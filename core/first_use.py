@@ -26,7 +26,7 @@ def watch() -> None:
 def _register() -> None:
     try:
         event = import_module("numba.core.event")
-    except ImportError:  # nothing is compiled without numba
+    except ImportError:  # the first loop that is called says so
         return
 
     class Listener(event.Listener):  # type: ignore[misc, name-defined]

@@ -21,7 +21,7 @@ from .geometry.rigid_fit import closest_rotations
 from .integrators import ImplicitEuler
 from .minimizers.equilibrium import StaticAccuracy
 from .potentials.contact.mesh_contact import MeshContact
-from .preparation.initial_configuration import InitialBody
+from .preparation.overlap_contraction import InitialBody
 from .scene.channel import Channel
 from .scene.contact_settings import Collider
 from .scene.scene import Scene

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from . import first_use
-from .compiled import is_compiled
+from .compiled import runs_loops
 from .devices import fastest_device, find_device
+from .errors import SceneError
 from .integrators import XPBD, ImplicitEuler, Integrator, TimeStepper
 from .integrators.implicit_stepper import ImplicitStepper
 from .integrators.unfolding import Unfolding
@@ -112,13 +113,14 @@ class Simulator:
         substeps: time steps a frame; None lets the integrator choose, and take more where the
             motion needs them.
         device: ``cpu``, ``cuda``, or ``auto``, which takes CUDA where that is quicker.
-        dtype: ``torch.float64`` or ``torch.float32``.
+        dtype: ``torch.float64``, or on CUDA ``torch.float32``.
         is_prepared: whether the scene is what ``prepare`` made of one.
         results: names of the fields that frames have, of ``RESULTS``.
 
     Raises:
-        SceneError: when the scene cannot be simulated, the device does not exist, a result cannot
-            be had, or ``frame_time`` or ``substeps`` are not above 0.
+        SceneError: when the scene cannot be simulated, the device does not exist or does not
+            compute in ``dtype``, a result cannot be had, or ``frame_time`` or ``substeps`` are not
+            above 0.
         InstabilityError: when ``substeps`` are too few for the stiffness of the scene.
     """
 
@@ -140,6 +142,8 @@ class Simulator:
         self.frame_time = frame_time
         self._integrator, self._substeps = integrator or ImplicitEuler(), substeps
         self._device = find_device(fastest_device(self.scene) if device == "auto" else device)
+        if dtype != torch.float64 and self._device.type == "cpu":
+            raise SceneError(f"CPUs compute in torch.float64, not in {dtype}; choose cuda.")
         self._dtype, self._results = dtype, results
         self._releases = Releases(self.scene)
         self._gone: tuple[str, ...] = ()
@@ -253,7 +257,7 @@ class Simulator:
         """What is left to torch beside compiled loops is short: its threads would only stand in the
         way of theirs."""
         before = torch.get_num_threads()
-        if is_compiled() and self.system.device.type == "cpu":
+        if runs_loops(self.system):
             torch.set_num_threads(1)
         try:
             yield

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from supple.core.compiled import compiled
 from supple.core.kernels.continuous_collision import distance_lower_bound
-from supple.core.kernels.vectors import NOTHING, minus, vector_at, weighted
+from supple.core.math3.vectors import NOTHING, minus, vector_at, weighted
 from supple.core.potentials.contact import accepted_moves
 from supple.core.potentials.contact.surface import CollisionSurface
 

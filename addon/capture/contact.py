@@ -13,7 +13,6 @@ from ...core.geometry.triangles import without_unreferenced
 from ...core.scene.contact_settings import Contact, ContactSurface
 from ...core.scene.soft_body import SoftBody
 from ..units import exact_float
-from ..worker import solver_environment
 from . import integrators
 from .body import Shape
 from .captured import CaptureError
@@ -40,9 +39,8 @@ def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bo
         return True
     props = scene.supple
     is_bouncy = props.use_ground and props.ground_response == "projection"
-    # Without compiled loops, to look whether anything is near takes longer than all else.
     may_touch = props.self_contact and not all(body.supple.jiggle_group for body in bodies)
-    return may_touch and not is_bouncy and solver_environment.may_have("numba")
+    return may_touch and not is_bouncy
 
 
 def check_integrator(scene: bpy.types.Scene, objects: Objects) -> None:

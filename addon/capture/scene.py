@@ -303,7 +303,6 @@ def _settings(scene: bpy.types.Scene, frames: range, unit: float) -> Settings:
         frame_time=frame_time(scene),
         substeps=props.substeps or None,
         device=props.device,
-        dtype=props.precision,
         integrator=props.integrator,
         # A tolerance that has no effect is left out: a run is known by its settings.
         step_tolerance=unit * exact_float(props.step_tolerance)

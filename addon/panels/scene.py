@@ -97,9 +97,7 @@ class SUPPLE_PT_simulation(ScenePanel, bpy.types.Panel):
         draw_settings(layout, props, "pre_roll", "time_scale", "integrator")
         if is_adaptive(props.integrator):
             draw_settings(layout, props, "step_tolerance")
-        draw_settings(
-            layout, props, "substeps", "motion_samples", "device", "precision", "cache_folder"
-        )
+        draw_settings(layout, props, "substeps", "motion_samples", "device", "cache_folder")
         write(layout, context, _cache_path(scene))
         if note := packed_frames.travel_note([scene]):
             write(layout, context, note, icon="INFO")

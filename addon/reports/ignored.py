@@ -176,7 +176,19 @@ SCENE_NEEDS = (
         "Friction Passes is ignored, since {integrator} computes friction once per step. Set "
         "it to 0, or choose Automatic or Implicit Euler.",
     ),
+    Need(
+        (),
+        lambda scene, _: bool(_stored(scene.supple).get("precision")),
+        "the file was made with single precision, which the solver no longer has. It computes in "
+        "double precision; saved frames of before are simulated again.",
+    ),
 )
+
+
+def _stored(props: bpy.types.PropertyGroup) -> Any:
+    """Return the stored values of settings, including settings that no longer exist."""
+    read = getattr(props, "bl_system_properties_get", None)  # since Blender 5.0
+    return props if read is None else read() or {}
 
 
 def messages(

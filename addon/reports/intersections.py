@@ -12,7 +12,7 @@ from mathutils.bvhtree import BVHTree
 
 from ...core.errors import JobError, SuppleError
 from ...core.job import Job
-from ...core.preparation.intersections import IntersectionReport
+from ...core.preparation.intersection_report import IntersectionReport
 from .. import driving
 from ..capture.motion import may_move, preserved_frame, transform, world_matrix
 from ..capture.objects import is_soft_body, soft_bodies

@@ -236,18 +236,6 @@ SCENE = [
         "Device that computes the simulation",
     ),
     Setting(
-        "precision",
-        "Precision",
-        menu(
-            [
-                ("float64", "Double", "15 digits"),
-                ("float32", "Single", "7 digits. Faster, especially on graphics cards"),
-            ],
-            "float64",
-        ),
-        "Precision of the solver's numbers",
-    ),
-    Setting(
         "results",
         "Record",
         menu(_RESULT_ITEMS),

@@ -22,6 +22,7 @@ from ...core.errors import SuppleError
 from ...core.version import version
 from .. import preferences
 from ..paths import absolute, users_cache
+from . import solver_packages
 from .solver_packages import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -129,10 +130,12 @@ def why_incomplete() -> str:
 
     A Python named in the preferences is not examined: its worker reports missing packages.
     """
-    if may_have("scipy"):
+    missing = next((name for name in ("scipy", "numba") if not may_have(name)), None)
+    if missing is None:
         return ""
+    label = solver_packages.package(missing).description.label
     cure = "Choose Install Solver" if can_install() else f"Install {REQUIREMENTS} there with pip"
-    return f"The solver lacks the package SciPy. {cure}."
+    return f"The solver lacks the package {label}. {cure}."
 
 
 def may_have(package: str) -> bool:

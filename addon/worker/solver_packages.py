@@ -36,7 +36,7 @@ _DESCRIPTIONS = {
     "torch": Description("PyTorch", "nothing can be simulated"),
     "numpy": Description("NumPy", "nothing can be simulated"),
     "scipy": Description("SciPy", "nothing can be simulated"),
-    "numba": Description("numba", "the CPU runs slower kernels, contact ones tens of times slower"),
+    "numba": Description("numba", "nothing can be simulated"),
     "cvxopt": Description("CVXOPT", "stiff and fine bodies take longer", is_optional=True),
     "pytetwild": Description("pytetwild", "no fTetWild tetrahedra", is_optional=True),
 }

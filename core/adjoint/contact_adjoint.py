@@ -17,7 +17,7 @@ from ..integrators.mesh_contact_step import MAX_PASSES, RELATIVE_TOLERANCE, Mesh
 from ..kernels.contact_constraints import Constraints, gather
 from ..kernels.contact_constraints_adjoint import compliances_back, pairs_back
 from ..kernels.contact_islands import find_islands
-from ..kernels.detection import CandidateStencils
+from ..kernels.continuous_collision import CandidateStencils
 from ..kernels.relaxation_adjoint import ByConstraints, by_constraints, relax_again, relax_back
 from ..system import System
 from .quantities import Quantities

@@ -17,7 +17,7 @@ from ..system import System
 from .gradients import Gradients
 from .implicit_run import TransposedSolve
 from .quantities import Quantities
-from .tape_forces import TapeForces
+from .tape import TapeForces
 
 
 def field_change(

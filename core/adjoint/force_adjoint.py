@@ -9,13 +9,10 @@ import torch
 from torch import Tensor
 
 from ..assembly.tets import Tets
-from ..compiled import is_compiled
-from ..kernels.elastic_derivatives import ElasticDerivativesKernel
-from ..kernels.laws import Constants
-from ..kernels.rest_products import RestProducts
-from ..kernels.viscous_derivatives import ViscousDerivativesKernel
+from ..kernels.elasticity import Constants
 from ..potentials import Elasticity, Viscosity
 from ..system import System
+from .force_loops import ElasticDerivativesKernel, RestProducts, ViscousDerivativesKernel
 from .gradients import Gradients
 from .quantities import Quantities
 
@@ -111,7 +108,7 @@ class ForceAdjoint:
             for k in range(count)
         )
         self._loops: list[_Elastic | _Viscous] = []
-        if is_compiled() and not reshaped and not any(given[name].requires_grad for name in keyed):
+        if not reshaped and not any(given[name].requires_grad for name in keyed):
             self._loops, paired = _viscous_loops(gradients, given, compiled, products)
             gradients.viscosities = []
             compiled = [index for index in compiled if index not in paired]
@@ -191,10 +188,9 @@ def _products(
     system: System, given: Quantities, flowing: dict[int, RestProducts]
 ) -> dict[int, RestProducts]:
     """Of elasticities whose rest shapes gradients are by, but for those that flow."""
-    parts = enumerate(system.elasticities) if is_compiled() else ()
     return {
         k: RestProducts(part.tets)
-        for k, part in parts
+        for k, part in enumerate(system.elasticities)
         if f"volumes {k}" in given and k not in flowing
     }
 

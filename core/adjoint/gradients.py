@@ -27,9 +27,8 @@ from ..system import System
 from ..tet_energies import fill
 from .quantities import Quantities, at_time
 from .slide import slide_lengths
+from .tape import TapeElasticity, TapeForces, TapeViscosity, pulled_back, with_rest
 from .tape_contact import TapeContact
-from .tape_forces import TapeForces
-from .tape_tets import TapeElasticity, TapeViscosity, pulled_back, with_rest
 
 
 class Gradients:

@@ -13,19 +13,20 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..kernels.embedded_obstacle_barrier import SweepTrace
-from ..kernels.ground_adjoint import ByContacts, VertexContacts, change_velocities, meet_back
-from ..kernels.point_ground_adjoint import (
+from ..kernels.obstacle_points import SweepTrace
+from ..obstacles.barrier_step import EmbeddedBarrierStep, smallest_ratio
+from ..system import System
+from .ground_loops import (
+    ByContacts,
     ByMotion,
     ByPoints,
     PointContacts,
     PointTrace,
+    VertexContacts,
+    change_velocities,
+    meet_back,
 )
-from ..kernels.point_ground_adjoint import (
-    meet_back as meet_points_back,
-)
-from ..obstacles.barrier_step import EmbeddedBarrierStep, smallest_ratio
-from ..system import System
+from .ground_loops import points_meet_back as meet_points_back
 from .quantities import Quantities
 from .span import Span
 

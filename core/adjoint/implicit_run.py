@@ -23,8 +23,8 @@ from ..system import System
 from .conjugate_residuals import MAX_DIRECTIONS, conjugate_residuals
 from .gradients import Gradients
 from .quantities import Quantities
+from .tape import TapePlasticity
 from .tape_contact import TapeContact
-from .tape_plasticity import TapePlasticity
 
 
 class FrictionChange:

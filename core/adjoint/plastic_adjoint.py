@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from ..kernels.elasticity import ElasticityKernel
-from ..kernels.flow_adjoint import FlowAdjointKernel
 from ..kernels.plastic_flow import FlowKernel
-from ..kernels.rest_products import RestProducts
-from ..kernels.torch_matrices import matmul3
+from ..math3.torch_matrices import matmul3
 from ..system import System
+from .flow_loops import FlowAdjointKernel
 from .force_adjoint import add_rest
+from .force_loops import RestProducts
 from .quantities import Quantities
-from .tape_plasticity import TapePlasticity
+from .tape import TapePlasticity
 
 
 class PlasticAdjoint:

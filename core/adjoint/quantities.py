@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..kernels.torch_matrices import inverses3
 from ..materials.material import PARAMETERS
+from ..math3.torch_matrices import inverses3
 from ..obstacles.obstacles import BARRIER_STIFFNESS_RATIO
 from ..potentials import Elasticity, PrescribedPotential
 from ..potentials.attachments import STIFFNESS_FACTOR, attached_vertices

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from torch import Tensor
 
-from ..compiled import is_compiled
 from ..errors import SceneError
 from ..integrators import Integrator
 from ..integrators.bdf2 import BDF2
@@ -26,7 +25,7 @@ from ..scene.friction import FrictionTable
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..system import System
-from .tape_forces import KNOWN_FORCES
+from .tape import KNOWN_FORCES
 
 IMPLICIT = (ImplicitEuler, BDF2, SDIRK2)
 EXPLICIT = (SymplecticEuler, Midpoint, RungeKutta4)
@@ -85,13 +84,6 @@ def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
         choices = ", ".join(kind.__name__ for kind in IMPLICIT + EXPLICIT)
         raise SceneError(
             f"There are no gradients through {type(integrator).__name__}; choose one of {choices}."
-        )
-    is_seen = any(body.seen_surface is not None for body in scene.bodies)
-    is_under_points = scene.ground is not None and is_seen
-    if isinstance(integrator, EXPLICIT) and is_under_points and not is_compiled():
-        raise SceneError(
-            "There are no gradients through a ground that meets the points of a surface in "
-            "explicit steps without numba; choose ImplicitEuler or BDF2, or leave seen_surface out."
         )
     if isinstance(integrator, EXPLICIT) and scene.attachments:
         raise SceneError(

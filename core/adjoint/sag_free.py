@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ..errors import InstabilityError
 from ..geometry.tet_mesh import TetMesh, signed_volumes
-from ..kernels.torch_matrices import matmul3, trace3
+from ..math3.torch_matrices import matmul3, trace3
 from ..minimizers.equilibrium import STICK_STEP_S
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..potentials.inversion_bound import inversion_bound
@@ -37,7 +37,7 @@ from .refusals import (
     refuse_sliding,
     refuse_touching,
 )
-from .tape_tets import pulled_back
+from .tape import pulled_back
 
 
 class RestShapeChange:

@@ -43,7 +43,6 @@ def simulate(
     frames: int,
     frame_time: float = 1.0 / 24.0,
     substeps: int | None = None,
-    dtype: torch.dtype = torch.float64,
     results: Sequence[str] = (),
 ) -> list[Frame]:
     """Simulates as ``Simulator`` does, on the CPU; positions and velocities of the frames hang on
@@ -63,7 +62,7 @@ def simulate(
         integrator: ``ImplicitEuler`` by default; ``BDF2``, ``SDIRK2``, or an explicit one with
             fixed steps.
         frames: how many.
-        frame_time, substeps, dtype, results: as for ``Simulator``.
+        frame_time, substeps, results: as for ``Simulator``.
 
     Raises:
         SceneError: when the scene cannot be simulated, or there are no gradients through it.
@@ -76,7 +75,7 @@ def simulate(
         refuse_scene(plain)
         refuse_loss_factors(plain, leaves)
         refuse_integrator(integrator, plain)
-    own: dict[str, Any] = {"frame_time": frame_time, "substeps": substeps, "dtype": dtype}
+    own: dict[str, Any] = {"frame_time": frame_time, "substeps": substeps}
     simulator = Simulator(plain, integrator, device="cpu", results=results, **own)
     if not leaves:
         return list(simulator.run(frames))
@@ -100,14 +99,13 @@ def simulate(
 def settle(
     scene: Scene,
     *,
-    dtype: torch.dtype = torch.float64,
     results: Sequence[str] = (),
 ) -> Frame:
     """The equilibrium that ``Simulator.settle`` finds, its positions on autograd's tape.
 
     Args:
         scene: as for ``simulate``.
-        dtype, results: as for ``Simulator``.
+        results: as for ``Simulator``.
 
     Raises:
         SceneError: when the scene cannot be simulated, or there are no gradients through it.
@@ -118,7 +116,7 @@ def settle(
     if leaves:
         refuse_scene(plain)
         refuse_flow(plain)
-    simulator = Simulator(plain, device="cpu", dtype=dtype, results=results)
+    simulator = Simulator(plain, device="cpu", results=results)
     if not leaves:
         return simulator.settle()
     refuse_system(simulator.system, leaves)

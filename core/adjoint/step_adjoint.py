@@ -14,10 +14,10 @@ from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.mesh_contact_step import MeshContactStep
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
 from ..integrators.stability import decay, impulse_time
-from ..kernels.rest_products import RestProducts
 from ..system import System
 from .contact_adjoint import ContactAdjoint, SurfaceMeeting
 from .force_adjoint import ForceAdjoint
+from .force_loops import RestProducts
 from .ground_adjoint import (
     GroundAdjoint,
     Meeting,

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..kernels.closest_features import CROSSING, END, INSIDE
-from ..kernels.collision_keys import POINT_EDGE, POINT_FACE, POINTS
+from ..kernels.collisions import POINT_EDGE, POINT_FACE, POINTS
+from ..math3.closest_points import CROSSING, END, INSIDE
 from ..potentials import TimeStep
 from ..potentials.contact.detection import Detection
-from ..potentials.contact.distance_hessian import assembled
 from ..potentials.contact.mesh_contact import STICK_SPEED_RATIO
 from ..potentials.contact.normal_collisions import NormalCollisions
+from ..potentials.contact.stencils import assembled
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.topology import Indices, Points, Values
 from ..scene.contact_distances import contact_distances, of_pairs

@@ -15,10 +15,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled, use_threads
+from ..compiled import runs_loops, use_threads
 from ..geometry.groups import runs
 from ..geometry.segments import segment_sums
-from ..kernels.element_blocks import add_elements
+from ..kernels.block_matrix import add_elements
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,7 +282,7 @@ class BlockMatrix:
 
     def add_elements(self, where: ElementMap, blocks: Tensor) -> None:
         """Adds (M, 10, 9) element blocks, in the order of ``CORNER_PAIRS``."""
-        if is_compiled() and not blocks.is_cuda:
+        if runs_loops(blocks):
             use_threads(len(self.values), BLOCKS_PER_THREAD)
             targets = where.places, where.mirrors, where.offsets
             add_elements(targets, where.codes, blocks.view(-1, 9).numpy(), self.values.numpy())

@@ -12,13 +12,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled
+from ..compiled import runs_loops
 from ..geometry.groups import grouped
 from ..geometry.segments import segment_sums
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.rest_shape import write_rest_shape
-from ..kernels.torch_matrices import det3, inverses3, matmul3
-from ..kernels.volumes import volume_ratios_on_cpu
+from ..kernels.deformation import volume_ratios_on_cpu, write_rest_shape
+from ..math3.torch_matrices import det3, inverses3, matmul3
 from .block_matrix import CORNER_PAIRS, BlockPattern, ElementMap
 
 # Of a symmetric 3 × 3 matrix, row by row.
@@ -96,7 +95,7 @@ class Tets:
     def set_rest_positions(self, positions: Tensor) -> None:
         """Gives the tets the rest shapes, and volumes, of vertices at (3, N) positions. On CUDA
         this is recorded: nothing in it may look at values."""
-        if is_compiled() and not positions.is_cuda:
+        if runs_loops(positions):
             write_rest_shape(
                 positions.numpy(),
                 self.corners.numpy(),
@@ -123,7 +122,7 @@ class Tets:
         self.volumes[which] = volumes
         self.inverse_volumes[which] = 1.0 / volumes
         metric = volumes * matmul3(gradients, gradients.transpose(0, 1))
-        if self.volumes.is_cuda or not is_compiled():
+        if not runs_loops(self.volumes):
             self.shape_gradients[1:, :, which] = gradients
             self.shape_gradients[0, :, which] = -gradients.sum(0)
             self.metric[:, :, which] = metric
@@ -164,7 +163,7 @@ class Tets:
 
     def volume_ratios(self, positions: Tensor) -> Tensor:
         """(M,) J = det F of each tet."""
-        if is_compiled() and not positions.is_cuda:
+        if runs_loops(positions):
             return volume_ratios_on_cpu(positions, self.corners, self.volumes)
         return det3(self.edges(positions)) / (6.0 * self.volumes)
 

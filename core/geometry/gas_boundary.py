@@ -7,8 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .components import components
-from .groups import equal_rows
+from .groups import components, equal_rows
 from .tet_mesh import FACES, TetMesh
 
 # Of the volume around it: what is smaller is a bubble of the mesh rather than a hollow.

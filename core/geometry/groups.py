@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Groups of entries in arrays: the first of each, ragged lists, sums."""
+"""Groups of entries in arrays, ragged lists and their sums, and connected components."""
 
 from __future__ import annotations
 
@@ -106,3 +106,19 @@ def corner_areas(vertices: FloatArray, triangles: Cells) -> FloatArray:
     """(3F,) a third of the area of a triangle, for each of its corners, in m²."""
     a, b, c = vertices[triangles].swapaxes(0, 1)
     return np.repeat(np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0, 3)
+
+
+def components(count: int, links: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
+    """The (count,) number of the connected component of each node, from 0 in the order of their
+    first nodes.
+
+    Args:
+        links: (L, 2) nodes that are connected.
+    """
+    # Blender itself, which reads what imports this, does not have scipy.
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(links), dtype=bool), tuple(links.T)), (count, count))
+    labels: NDArray[np.intp] = connected_components(graph, directed=False)[1].astype(np.intp)
+    return labels

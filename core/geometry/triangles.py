@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .components import components
-from .groups import first_of_each
+from .groups import components, first_of_each
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -79,7 +78,7 @@ def closest_in_triangle(points: FloatArray, corners: FloatArray) -> tuple[FloatA
         (K, 3) its barycentric coordinates and (K,) its squared distance. Triangles without area
         count as their edges.
     """
-    from ..kernels.triangle_projection import project  # numba, which Blender itself does not have
+    from ..math3.closest_points import project  # numba, which Blender itself does not have
 
     weights, squared = np.empty((len(points), 3)), np.empty(len(points))
     project(points, corners, weights, squared)
@@ -142,7 +141,7 @@ def triangle_distance(
         shared: (K, 3, 3) whether a corner of the first is one of the second: what has such corners
             in common, an edge and another, or an edge and a triangle, is not compared.
     """
-    from ..kernels.triangle_pairs import measure  # numba, which Blender itself does not have
+    from .triangle_loops import measure  # numba, which Blender itself does not have
 
     if shared is None:
         shared = np.broadcast_to(np.zeros(1, dtype=bool), (len(first), 3, 3))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from ..compiled import is_compiled
 from ..errors import InstabilityError
 from ..system import System
 
@@ -33,8 +32,6 @@ def why_no_contact(system: System) -> str:
             f"cannot adapt the stiffness of contact, as its method Original does; {cure}, or the "
             "method Convergent."
         )
-    if not is_compiled():
-        return f"needs numba to let surfaces meet; {cure}, or install numba."
     if system.device.type != "cpu":
         return f"lets surfaces meet on CPUs alone; {cure}, or compute on the CPU."
     return ""

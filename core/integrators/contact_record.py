@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.contact_constraints import Constraints
-from ..kernels.detection import CandidateStencils
+from ..kernels.continuous_collision import CandidateStencils
 
 Points = NDArray[np.float64]
 

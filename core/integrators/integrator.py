@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 
 from torch import Tensor
 
-from ..compiled import is_compiled, use_threads
+from ..compiled import runs_loops, use_threads
 from ..kernels.explicit_motion import advance_vertices
 from ..state import State
 from ..system import System
@@ -88,7 +88,7 @@ def move(
         retention: (N,) r, the share of the velocity that damping leaves.
         step: in seconds.
     """
-    if is_compiled() and not positions.is_cuda:
+    if runs_loops(positions):
         use_threads(len(retention), VERTICES_PER_THREAD)
         x, v, pull = positions.numpy(), velocities.numpy(), gradient.numpy()
         advance_vertices(x, v, pull, dt_over_mass.numpy(), retention.numpy(), step)

@@ -24,6 +24,6 @@ resumed. Each carries a checksum, each line of the log too (``core/job/files.py`
 
 from ..scene.integrator_table import INTEGRATORS
 from .folder import OUTPUT, Job
-from .settings import Precision, Settings, digest
+from .settings import Settings, digest
 
-__all__ = ["INTEGRATORS", "OUTPUT", "Job", "Precision", "Settings", "digest"]
+__all__ = ["INTEGRATORS", "OUTPUT", "Job", "Settings", "digest"]

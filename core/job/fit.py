@@ -34,9 +34,8 @@ from .fits import (
     KeptShape,
     MatchShape,
 )
-from .follow import follow
+from .follow import FloatArray, Search, follow, positions, skin_of
 from .log import say
-from .search import FloatArray, Search, positions, skin_of
 
 
 def find_throw(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:

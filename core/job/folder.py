@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import DamageError, JobError
 from ..geometry.tet_mesh import TetMesh
-from ..preparation.intersections import IntersectionReport
+from ..preparation.intersection_report import IntersectionReport
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..version import version

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds by what a body passes through keys.
+"""The search for keys that are followed, in the scene of search.
+
+A body alone does not touch itself meanwhile, and steps that have no adjoint, or none through how
+surfaces meet, are those of BDF2.
 
 What is found in a search is simulated as the scene says, and corrected by what it misses its keys
 by then.
@@ -7,20 +10,24 @@ by then.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..adjoint import Following, Key, follow_keys
+from ..adjoint.explicit_run import StoppedStepError
 from ..adjoint.follow_keys import NEAR_DIAGONALS, SOLVED_M_PER_S
 from ..adjoint.observer import Observer
+from ..adjoint.refusals import refuse_integrator
 from ..errors import SceneError
+from ..geometry.embedding import Embedding
 from ..geometry.posed_tets import posed_vertices
-from ..integrators import BDF2, SDIRK2, ImplicitEuler, Integrator
+from ..integrators import BDF2, SDIRK2, ImplicitEuler, Integrator, integrator_named
+from ..integrators.contact_failures import BlockedStepError, DivergedStepError
 from ..preparation.pins import pinned_tet_vertices
 from ..preparation.transfers import with_tet_control
 from ..scene.channel import Channel
@@ -30,9 +37,72 @@ from ..scene.soft_body import SoftBody
 from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
 from . import Job
 from .fits import FollowKeys, FoundControl
-from .search import Search, positions
+from .log import say
+from .run import simulator_of
 
+# Of implicit steps in place of others: with so many a bounce loses little.
+SUBSTEPS = 2
+
+Found = TypeVar("Found")
 FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Search:
+    """Args: the scene that is searched in, and how it is simulated."""
+
+    scene: Scene
+    options: dict[str, Any]
+
+    @staticmethod
+    def of(job: Job) -> Search:
+        scene, settings = job.tet_scene, job.settings
+        if len(scene.bodies) == 1 and not scene.colliders:
+            scene = replace(scene, contact=None)
+        options: dict[str, Any] = {"frame_time": settings.frame_time}
+        integrator = integrator_named(settings.integrator, settings.step_tolerance)
+        try:
+            refuse_integrator(integrator, scene)
+            options |= {"integrator": integrator, "substeps": settings.substeps}
+        except SceneError:
+            options |= _implicit()
+        return Search(scene, options)
+
+    def find(self, tool: Callable[..., Found]) -> Found:
+        """What a tool finds, called with the options; in implicit steps where surfaces stop each
+        other within explicit ones, or these diverge.
+
+        Raises:
+            SuppleError: as the tool does.
+        """
+        try:
+            return tool(**self.options)
+        except (StoppedStepError, BlockedStepError, DivergedStepError) as error:
+            say(f"searching in steps of BDF2 instead: {error}")
+            return tool(**self.options | _implicit())
+
+
+def _implicit() -> dict[str, Any]:
+    return {"integrator": BDF2(), "substeps": SUBSTEPS}
+
+
+def positions(job: Job, body: int, frames: int, **changes: Any) -> list[NDArray[np.float64]]:
+    """(N, 3) of each frame after the start, as the scene is simulated with a body changed."""
+    simulator = simulator_of(with_body(job.tet_scene, body, **changes), job.settings)
+    return [frame.positions[body].double().cpu().numpy() for frame in simulator.run(frames)]
+
+
+def with_body(scene: Scene, body: int, **changes: Any) -> Scene:
+    bodies = list(scene.bodies)
+    bodies[body] = replace(bodies[body], **changes)
+    return replace(scene, bodies=bodies)
+
+
+def skin_of(body: SoftBody) -> Embedding:
+    """Its points in the tets, as they are seen."""
+    own = skin_embedding_of(body)
+    return own if body.skin is None or body.skin.phong is None else body.skin.phong
+
 
 # How often a control is corrected by what it misses its keys by as the scene is simulated.
 MAX_CORRECTIONS = 3

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..compiled import is_compiled
 from ..errors import JobError
 from ..integrators import integrator_named
 from ..scene.scene import Scene
@@ -27,8 +26,6 @@ def simulate(job: Job) -> None:
     Raises:
         SuppleError: when the job is damaged or cannot be simulated; the frames so far are kept.
     """
-    if not is_compiled():
-        say("numba is not installed: slower kernels simulate, tens of times slower with contact")
     simulator = simulator_of(job.named_tet_scene(), job.settings)
     _resume(job, simulator)
     stepper = simulator.stepper
@@ -51,7 +48,6 @@ def simulator_of(scene: Scene, settings: Settings) -> Simulator:
         frame_time=settings.frame_time,
         substeps=settings.substeps,
         device=settings.device,
-        dtype=torch.float64 if settings.dtype == "float64" else torch.float32,
         is_prepared=True,
         results=settings.results,
     )

@@ -7,7 +7,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from . import scene_file
 # As Blender's timeline goes no farther.
 MOST_FRAMES = 1_048_574
 
-Precision = Literal["float32", "float64"]
-
 
 @dataclass(frozen=True)
 class Settings:
@@ -35,7 +33,6 @@ class Settings:
         frame_time: seconds from one frame to the next, where the scene's time scale is 1.
         substeps: time steps a frame; None lets the integrator choose.
         device: ``auto``, ``cpu`` or ``cuda``.
-        dtype: ``float64`` or ``float32``.
         integrator: one of ``INTEGRATORS``; ``automatic`` chooses by stiffness and mesh.
         step_tolerance: of adaptive integrators, in metres.
         pre_roll: frames after the start before the first that is shown.
@@ -46,7 +43,6 @@ class Settings:
     frame_time: float = 1.0 / 24.0
     substeps: int | None = None
     device: str = "auto"
-    dtype: Precision = "float64"
     integrator: str = "automatic"
     step_tolerance: float = 1e-4
     results: tuple[str, ...] = field(default=(), metadata={IF_THERE: True})
@@ -70,8 +66,6 @@ class Settings:
         object.__setattr__(self, "substeps", steps)
         if self.device not in ("auto", "cpu", "cuda"):
             raise SceneError(f"The device must be auto, cpu or cuda, not {self.device!r}.")
-        if self.dtype not in ("float32", "float64"):
-            raise SceneError(f"The precision must be float32 or float64, not {self.dtype!r}.")
         if self.integrator not in INTEGRATORS:
             known = ", ".join(INTEGRATORS)
             raise SceneError(f"The integrator must be one of {known}, not {self.integrator!r}.")
@@ -94,11 +88,12 @@ class Settings:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Settings:
-        """What ``record`` made of settings.
+        """The settings that ``record`` wrote; older ones name a precision, which is double now.
 
         Raises:
-            ValueError, TypeError: when it made something else.
+            ValueError, TypeError: when it wrote something else.
         """
+        values = {name: value for name, value in values.items() if name != "dtype"}
         check_members(Settings, values)
         return Settings(**values)
 

@@ -63,8 +63,8 @@ def _steps(integrator: Integrator) -> None:
 
 def overlap() -> None:
     from ..errors import IntersectionError
+    from ..preparation.contact_surface import crosses_itself
     from ..preparation.initial_intersections import resolve_initial_intersections
-    from ..preparation.uncrossed_surface import crosses_itself
 
     # A tip in a base is offset inwards, and one that comes out above is refused.
     for height in (0.9, 0.05):

@@ -12,6 +12,7 @@ import contextlib
 import hashlib
 import os
 import re
+import sys
 import threading
 from functools import cache
 from pathlib import Path
@@ -20,15 +21,47 @@ from .. import first_use, shipped_loops
 from ..errors import SuppleError
 from ..garbage import kept_for_good
 from ..scene.scene import Scene
-from . import compilers, kept_loops, tiny_scenes
+from . import tiny_scenes
 from .log import last_line, say
 from .tiny_scenes import Piece
 
+# As modules are loaded from it, by which numba tells installations apart.
+ROOT = Path(__file__).absolute().parents[1]
+# Of what is inlined nothing is kept but what it is part of.
+_LOOP = re.compile(rb"^@compiled\((?![^)]*\binline=).*?^def (\w+)", re.MULTILINE | re.DOTALL)
+
+
+def kept_share() -> float:
+    """0 … 1, of all there are in the sources, whether they are loaded or not, so that it never gets
+    less; 0 where none is kept."""
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    files = Path(folder).glob("*/*.nbi") if folder else ()
+    kept = {(path.parent.name, path.name) for path in files}
+    shipped = shipped_loops.FOLDER / shipped_loops.name()
+    indices = _index_files()
+    there = [index in kept or (shipped / path).exists() for index, path in indices.items()]
+    return sum(there) / len(there)
+
+
+@cache
+def _index_files() -> dict[tuple[str, str], Path]:
+    """Folders and names of the files in which numba lists what it has kept of each loop, and where
+    they are among those that come with the extension."""
+    python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
+    found = {}
+    for path in ROOT.rglob("*.py"):
+        place = hashlib.sha1(str(path.parent).encode(), usedforsecurity=False).hexdigest()
+        source = path.read_bytes()
+        for loop in _LOOP.finditer(source):
+            line = source.count(b"\n", 0, loop.start()) + 1
+            name = f"{path.stem}.{loop[1].decode()}-{line}.{python}.nbi"
+            shipped = path.relative_to(ROOT).with_name(name)
+            found[f"{path.parent.name}_{place}", name] = shipped
+    return found
+
+
 _PREPARING = "preparing "
 _MARK = "prepared"
-
-# So many pieces are for the process that the first frame comes from.
-SOON = 4
 
 
 def prepare_for(scene: Scene) -> None:
@@ -42,7 +75,6 @@ def prepare_for(scene: Scene) -> None:
         _prepare(tiny_scenes.gas)
     if any(body.changes_rest_shape for body in scene.bodies):
         _prepare(tiny_scenes.rest_shape)
-    # What is for frames in which something touches, others compile during those before.
     if scene.contact is not None:
         _prepare(tiny_scenes.overlap)
         _prepare(tiny_scenes.clearance)
@@ -70,18 +102,9 @@ def prepare_everything(wanted: threading.Event) -> None:
 
 def _prepare_all() -> None:
     _prepare(_say_when_compiling)
-    # What other processes are at is on the disk when all else is done.
-    for only_free in (True, False):
-        for piece in tiny_scenes.PIECES:
-            _stop_if_wanted()
-            _prepare(piece, only_free)
-
-
-def compile_beside() -> None:
-    """Compiles what no other process is at, from what is needed soon."""
-    compilers.give_way()
-    for piece in (*tiny_scenes.PIECES[SOON:], *tiny_scenes.PIECES[:SOON]):
-        _prepare(piece, only_free=True)
+    for piece in tiny_scenes.PIECES:
+        _stop_if_wanted()
+        _prepare(piece)
 
 
 def ship(root: Path) -> None:
@@ -90,12 +113,12 @@ def ship(root: Path) -> None:
     Raises:
         SuppleError: where it would serve no other machine.
     """
-    from ..compiled import is_compiled, loops
+    from ..compiled import loops
 
-    if not (is_compiled() and shipped_loops.name()):
+    if not shipped_loops.name():
         raise SuppleError(
-            "What is compiled here serves no other machine: numba is missing, or this processor is "
-            "another one than Supple compiles for (x86-64-v3, Apple Silicon)."
+            "Loops compiled here serve no other machine: Supple compiles for x86-64-v3 and Apple "
+            "Silicon, and this processor is neither."
         )
     with contextlib.redirect_stdout(None):  # hundreds of lines, of how far it is
         prepare_everything(threading.Event())
@@ -126,7 +149,7 @@ def progress(output: Path) -> float | None:
 def say_compiling() -> None:
     """Prints how many of all loops are kept, if this process compiles one right now."""
     if _is_compiling:
-        say(f"{_PREPARING}{kept_loops.share():.2f}")
+        say(f"{_PREPARING}{kept_share():.2f}")
 
 
 _lock = threading.Lock()
@@ -136,26 +159,20 @@ _is_compiling = False
 _prepared: set[Piece] = set()
 
 
-def _prepare(piece: Piece, only_free: bool = False) -> None:
-    """Once a process; waits where another thread is at it, and leaves ``only_free`` to another
-    process that is."""
+def _prepare(piece: Piece) -> None:
+    """Run a piece once a process; waits where another thread runs it."""
     with _lock:
         if piece in _prepared:
             return
         # Where loops cannot be kept, the simulation comes to the same and says so.
-        with contextlib.suppress(OSError), compilers.claimed(piece.__name__) as is_free:
-            if is_free or not only_free:
-                with kept_for_good():
-                    piece()
-                _prepared.add(piece)
+        with contextlib.suppress(OSError):
+            with kept_for_good():
+                piece()
+            _prepared.add(piece)
 
 
 def _say_when_compiling() -> None:
     first_use.silence()
-    from ..compiled import numba
-
-    if numba is None:
-        return
     from numba.core import event
 
     class Listener(event.Listener):
@@ -163,7 +180,6 @@ def _say_when_compiling() -> None:
             global _is_compiling
             _is_compiling = True
             say_compiling()
-            _start_compilers()
             # A piece takes up to half a minute, and a loop a few seconds.
             _stop_if_wanted()
 
@@ -182,16 +198,6 @@ def _stop_if_wanted() -> None:
     wanted: threading.Event | None = getattr(_thread, "wanted", None)
     if wanted is not None and wanted.is_set():
         raise _WantedError
-
-
-@cache
-def _start_compilers() -> None:
-    """Unless all but a loop that few need is compiled."""
-    import torch
-
-    folder = os.environ.get("NUMBA_CACHE_DIR")
-    if folder and not is_prepared(Path(folder)):
-        compilers.start(torch.get_num_threads())
 
 
 @cache

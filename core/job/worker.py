@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DamageError, IntersectionError, JobError
+from ..errors import DamageError, IntersectionError, JobError, SuppleError
 from ..preparation.prepared import prepare
 from ..version import version
 from . import OUTPUT, Job, files, fits, lock
@@ -30,7 +32,7 @@ def wait_for_job() -> Path:
     """
     wanted = threading.Event()
     _load_scipy()
-    threading.Thread(target=prepare_everything, args=(wanted,), daemon=True).start()
+    threading.Thread(target=_prepare, args=(prepare_everything, wanted), daemon=True).start()
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(STANDARD_INPUT, 1)
@@ -67,7 +69,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         return
     with lock.hold(folder):
         # Loading the solver takes longer than filling a mesh: do both at once.
-        loading = threading.Thread(target=prepare_for, args=(job.scene,), daemon=True)
+        loading = threading.Thread(target=_prepare, args=(prepare_for, job.scene), daemon=True)
         if not mesh_only:
             _load_scipy()
             loading.start()
@@ -88,6 +90,12 @@ def work(folder: Path, mesh_only: bool = False) -> None:
         from .run import simulate
 
         simulate(job)
+
+
+def _prepare(prepare_it: Callable[[Any], None], subject: Any) -> None:
+    """Prepare beside the main thread, which says itself what the solver lacks."""
+    with contextlib.suppress(ImportError, SuppleError):
+        prepare_it(subject)
 
 
 def _load_scipy() -> None:

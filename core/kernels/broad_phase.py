@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels of the broad phase: candidates among the leaves of trees whose boxes overlap."""
+"""Pairs of vertices, edges and triangles that may meet, from trees of their boxes."""
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compiled import as_index, compiled, shared_range
+from ..math3.vectors import advanced, dot, four_points, minus, scaled, vector_at
 from .bounding_volumes import LEAF_SIZE, box_of, overlap, widening
 from .continuous_collision import distance_lower_bound
 from .rest_distance import nearest_square, shortening
-from .vectors import advanced, dot, four_points, minus, scaled
 
 # A squared distance above this times another is larger whatever rounding does.
 SEPARATION_MARGIN = 1.0 + 1e-6
@@ -312,3 +313,159 @@ def _distance_along(line: Any, x: Any, are_edges: bool) -> float:
     if are_edges:
         return lowest - max(0.0, dot(line, minus(x[1], x[0])))
     return min(lowest, dot(line, minus(x[1], x[0])))
+
+
+# Kept pairs are all that two leaves may have; would be, if they were found anew; or are not,
+# whatever is kept.
+SERVED, WORN, FAST = 0, 1, 2
+# So much of a margin is no more than rounding.
+ROUNDING_RATIO = 1e-6
+
+
+@compiled(parallel=True)
+def box_moves(
+    ends: Any, ranges: Any, corners: Any, origins: Any, before: Any, after: Any, boxes: Any
+) -> None:
+    """(N, 12) the least and the largest components of how far the corners in each leaf have come
+    from (V, 3) origins to where they are before, and how far they go after that, in metres.
+
+    Args:
+        ends: (N,) node after the last one below each.
+        ranges: (N, 2) triangles of each node.
+        corners: (F, 3) of triangles in the order of leaves.
+    """
+    for node in shared_range(len(ends)):
+        if ends[node] != node + 1:
+            continue
+        for i in range(3):
+            low = low_way = math.inf
+            high = high_way = -math.inf
+            for face in range(ranges[node, 0], ranges[node, 1]):
+                for k in range(3):
+                    v = corners[face, k]
+                    move, way = before[v, i] - origins[v, i], after[v, i] - before[v, i]
+                    low, high = min(low, move), max(high, move)
+                    low_way, high_way = min(low_way, way), max(high_way, way)
+            boxes[node, i], boxes[node, 3 + i] = low, high
+            boxes[node, 6 + i], boxes[node, 9 + i] = low_way, high_way
+
+
+@compiled(parallel=True)
+def judge_leaves(leaves: Any, moves: Any, margins: Any, rounding: float, out: Any) -> None:
+    """(K,) ``SERVED``, ``WORN`` or ``FAST``.
+
+    The distance of two parts changes by no more than how differently their corners move.
+
+    Args:
+        leaves: (K, 3) pairs of nodes, and more.
+        moves: (N, 12) boxes.
+        margins: (N,) by how much more than their radii parts were apart that are not kept, for each
+            of two, in metres.
+        rounding: of positions, in metres.
+    """
+    for k in shared_range(len(leaves)):
+        a, b = leaves[k, 0], leaves[k, 1]
+        margin = (1.0 - ROUNDING_RATIO) * (margins[a] + margins[b]) - rounding
+        way = _apart(moves, a, b, 6)
+        out[k] = FAST
+        if way < margin:
+            out[k] = SERVED if way + _apart(moves, a, b, 0) < margin else WORN
+
+
+@compiled()
+def _apart(moves: Any, a: int, b: int, start: int) -> float:
+    """How differently any two corners may move, one of each leaf, in metres."""
+    square = 0.0
+    for i in range(start, start + 3):
+        most = max(moves[a, i + 3] - moves[b, i], moves[b, i + 3] - moves[a, i])
+        square += most * most
+    return math.sqrt(square)
+
+
+@compiled(parallel=True)
+def find_near_edges(
+    pairs: Any, edges: Any, trees: Any, motions: Any, trajectories: Any, out: Any
+) -> None:
+    """(K,) which pairs of edges come near on their trajectories, as ``edge_edge_candidates`` asks.
+
+    Args:
+        pairs: (K, 2) in the order of leaves.
+        trees: that each vertex is in, and their groups.
+        motions: (T, 3) of trees.
+    """
+    for k in shared_range(len(pairs)):
+        i, j = pairs[k, 0], pairs[k, 1]
+        a, b = edges.corners[i, 0], edges.corners[i, 1]
+        c, d = edges.corners[j, 0], edges.corners[j, 1]
+        shift = _shift(trees, motions, a, c)
+        out[k] = False
+        if overlap(box_of(edges.boxes, i, shift), edges.boxes, j):
+            out[k] = are_within_radii(trajectories, a, b, c, d, True, shift[3])
+
+
+@compiled(parallel=True)
+def find_near_faces(
+    pairs: Any,
+    faces: Any,
+    vertices: Any,
+    trees: Any,
+    motions: Any,
+    trajectories: Any,
+    out: Any,
+) -> None:
+    """The same of (K, 2) faces and vertices, as ``face_vertex_candidates`` asks."""
+    for k in shared_range(len(pairs)):
+        j, i = pairs[k, 0], pairs[k, 1]
+        a = vertices.indices[i]
+        b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
+        shift = _shift(trees, motions, a, b)
+        out[k] = False
+        if overlap(box_of(vertices.boxes, i, shift), faces.boxes, j):
+            out[k] = are_within_radii(trajectories, a, b, c, d, False, shift[3])
+
+
+@compiled()
+def _shift(trees: Any, motions: Any, v: int, w: int) -> Any:
+    """By how much more the tree of one vertex moves than that of another, and how much farther than
+    their radii they may be apart."""
+    one, two = trees.of[v], trees.of[w]
+    shift = minus(vector_at(motions, one), vector_at(motions, two))
+    return (*shift, trees.extras[trees.groups[one], trees.groups[two]])
+
+
+@compiled()
+def _order(first: Any, i: int, second: Any, j: int) -> int:
+    """Negative where pair i of the first list comes before pair j of the second, 0 for the same."""
+    by_first = first[i, 0] - second[j, 0]
+    return by_first if by_first != 0 else first[i, 1] - second[j, 1]
+
+
+@compiled()
+def find_among(pairs: Any, known: Any, offset: int, out: Any) -> None:
+    """(P,) where each pair stands among (K, 2) known ones, counted from ``offset``; −1 where it is
+    none of them."""
+    j = 0
+    for i in range(len(pairs)):
+        while j < len(known) and _order(known, j, pairs, i) < 0:
+            j += 1
+        is_known = j < len(known) and _order(known, j, pairs, i) == 0
+        out[i] = offset + j if is_known else -1
+
+
+@compiled(allocates=True)
+def merged(first: Any, second: Any) -> Any:
+    """(M, 2) the pairs of either list."""
+    out, count = np.empty((len(first) + len(second), 2), np.int32), 0
+    i = j = 0
+    while i < len(first) or j < len(second):
+        order = -1 if j == len(second) else 1
+        if i < len(first) and j < len(second):
+            order = _order(first, i, second, j)
+        if order <= 0:
+            out[count, 0], out[count, 1] = first[i, 0], first[i, 1]
+        else:
+            out[count, 0], out[count, 1] = second[j, 0], second[j, 1]
+        count += 1
+        i += order <= 0
+        j += order >= 0
+    return out[:count].copy()

@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import compiled
+from ..math3.matrices import symmetric
+from ..math3.vectors import NOTHING, advanced, cross, dot
 from .deformation import AXES, diagonalized
-from .symmetric_matrices import symmetric
-from .vectors import NOTHING, advanced, cross, dot
 
 
 @compiled()

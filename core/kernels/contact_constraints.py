@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import as_index, compiled, shared_range
-from .closest_points import closest_points
-from .detection import closing_bound, stencil
+from ..math3.closest_points import closest_points
+from ..math3.vectors import dot, four_points, scaled
+from .continuous_collision import closing_bound, stencil
 from .pair_weights import pair_weight, within_step
-from .vectors import dot, four_points, scaled
 
 #: Which barrier a contact has: the one of squared distances between surfaces, or the ground's.
 SURFACES, GROUND = 0, 1

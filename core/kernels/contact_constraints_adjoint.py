@@ -8,16 +8,8 @@ import math
 from typing import Any
 
 from ..compiled import compiled
-from .closest_points import closest_points
-from .closest_points_adjoint import FIXED, closest_points_back
-from .collision_keys import parallel_threshold
-from .collision_weights import edge_edge_weight, face_vertex_weight
-from .contact_constraints import energy_scale, painted_parts
-from .detection import stencil
-from .local_minima_adjoint import edge_share_back, face_share_back, unit_back
-from .pair_weights import pair_weight, within_step
-from .surface_barrier import mollifier_of, squared_cross
-from .vectors import (
+from ..math3.closest_points import FIXED, closest_points, closest_points_back
+from ..math3.vectors import (
     NOTHING,
     add_to_four,
     advanced,
@@ -29,6 +21,12 @@ from .vectors import (
     scaled,
     vector_at,
 )
+from .barrier import mollifier_of, squared_cross
+from .collisions import edge_edge_weight, face_vertex_weight, parallel_threshold
+from .contact_constraints import energy_scale, painted_parts
+from .continuous_collision import stencil
+from .local_minima_adjoint import edge_share_back, face_share_back, unit_back
+from .pair_weights import pair_weight, within_step
 
 
 @compiled()

@@ -17,9 +17,9 @@ import math
 from typing import Any
 
 from ..compiled import compiled
+from .barrier import barrier_of, surface_force
 from .contact_constraints import GROUND, SURFACES
-from .obstacle_barrier import ground_derivatives, proximal
-from .surface_barrier import barrier_of, surface_force
+from .obstacles import ground_derivatives, proximal
 
 # Newton's method on one distance.
 MAX_ITERATIONS, CONVERGENCE_TOLERANCE = 30, 1e-9

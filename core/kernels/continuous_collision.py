@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Continuous collision detection: how far a pair may go for certain.
+"""Continuous collision detection: how far pairs may go before they are too near.
+
+A pair is four points: of two edges the first two are one, else the first is the point. For a unit
+normal n, the least n·x of the one part minus the largest of the other is no more than the distance,
+whatever n is; with the direction between the closest points it is the distance. So it is a lower
+bound that rounding of n cannot make too large (a separating axis).
 
 Additive (Li, Kaufman and Jiang, "Codimensional incremental potential contact", ACM Transactions on
 Graphics 40(4), 2021): from a lower bound of the distance follows a time in which nothing can
@@ -12,13 +17,154 @@ What slides along or leaves is known to be free at once, however near it is.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiled import compiled
-from .separation import separation, unit
-from .vectors import advanced, dot, minus, plus, scaled
+from ..compiled import compiled, shared_range
+from ..math3.vectors import NOTHING, advanced, cross, dot, four_points, minus, plus, scaled
+
+# A normal along which less than this share of the distance lies between the parts is not good
+# enough: where surfaces all but touch, rounding turns the difference of closest points.
+TIGHT_RATIO = 0.9
+# Vectors whose square is less have no direction.
+TINY_SQUARE = 1e-290
+
+
+@compiled()
+def separation(a: Any, b: Any, c: Any, d: Any, are_edges: bool) -> Any:
+    """The unit normal from the second part to the first, zero where none is known, and the
+    distance along it: a lower bound of that between the parts."""
+    offset = between_edges(a, b, c, d) if are_edges else from_triangle(a, b, c, d)
+    normal = unit(offset)
+    distance = distance_along(normal, a, b, c, d, are_edges)
+    if (
+        distance * distance >= TIGHT_RATIO * TIGHT_RATIO * dot(offset, offset) > 0.0
+        and distance > 0.0
+    ):
+        return normal, distance
+    return _widest(normal, distance, a, b, c, d, are_edges)
+
+
+@compiled()
+def distance_along(normal: Any, a: Any, b: Any, c: Any, d: Any, are_edges: bool) -> float:
+    """From the second part to the first along a unit normal."""
+    first, second = dot(normal, a), dot(normal, b)
+    third, fourth = dot(normal, c), dot(normal, d)
+    if are_edges:
+        return min(first, second) - max(third, fourth)
+    return first - max(second, third, fourth)
+
+
+@compiled()
+def _widest(normal: Any, distance: float, a: Any, b: Any, c: Any, d: Any, are_edges: bool) -> Any:
+    """The best of a normal and those of all parts of parts."""
+    best = normal, distance
+    if are_edges:
+        across = unit(cross(minus(b, a), minus(d, c)))
+        best = _better(best, across, a, b, c, d, True)
+        for first in (a, b):
+            best = _better(best, unit(from_line(first, c, d)), a, b, c, d, True)
+            best = _better(best, unit(minus(first, c)), a, b, c, d, True)
+            best = _better(best, unit(minus(first, d)), a, b, c, d, True)
+        for second in (c, d):
+            best = _better(best, unit(from_line(second, a, b)), a, b, c, d, True)
+        return best
+    across = unit(cross(minus(c, b), minus(d, b)))
+    best = _better(best, across, a, b, c, d, False)
+    for corners in ((b, c), (c, d), (d, b)):
+        best = _better(best, unit(from_line(a, corners[0], corners[1])), a, b, c, d, False)
+        best = _better(best, unit(minus(a, corners[0])), a, b, c, d, False)
+    return best
+
+
+@compiled()
+def _better(best: Any, normal: Any, a: Any, b: Any, c: Any, d: Any, are_edges: bool) -> Any:
+    """The better of a normal with its distance, and another one either way."""
+    if normal[0] == 0.0 and normal[1] == 0.0 and normal[2] == 0.0:
+        return best
+    distance = distance_along(normal, a, b, c, d, are_edges)
+    back = scaled(-1.0, normal)
+    opposite = distance_along(back, a, b, c, d, are_edges)
+    if opposite > distance:
+        normal, distance = back, opposite
+    known = best[0][0] != 0.0 or best[0][1] != 0.0 or best[0][2] != 0.0
+    if known and best[1] >= distance:
+        return best
+    return normal, distance
+
+
+@compiled()
+def from_triangle(p: Any, a: Any, b: Any, c: Any) -> Any:
+    """A point less the closest one of a triangle.
+
+    Source: Ericson, "Real-Time Collision Detection", 2005, section 5.1.5.
+    """
+    ab, ac, ap, bp, cp = minus(b, a), minus(c, a), minus(p, a), minus(p, b), minus(p, c)
+    d1, d2 = dot(ab, ap), dot(ac, ap)
+    if d1 <= 0.0 and d2 <= 0.0:
+        return ap
+    d3, d4 = dot(ab, bp), dot(ac, bp)
+    if d3 >= 0.0 and d4 <= d3:
+        return bp
+    d5, d6 = dot(ab, cp), dot(ac, cp)
+    if d6 >= 0.0 and d5 <= d6:
+        return cp
+    vc = d1 * d4 - d3 * d2
+    if vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0 and d1 > d3:
+        return from_line(p, a, b)
+    vb = d5 * d2 - d1 * d6
+    if vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0 and d2 > d6:
+        return from_line(p, a, c)
+    va = d3 * d6 - d5 * d4
+    if va <= 0.0 and d4 >= d3 and d5 >= d6 and d4 - d3 + d5 - d6 > 0.0:
+        return from_line(p, b, c)
+    normal = unit(cross(ab, ac))
+    return scaled(dot(normal, ap), normal)
+
+
+@compiled()
+def between_edges(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The closest point of edge ab less that of edge cd.
+
+    Source: Ericson, "Real-Time Collision Detection", 2005, section 5.1.9.
+    """
+    first, second, offset = minus(b, a), minus(d, c), minus(a, c)
+    e, f, g = dot(first, first), dot(second, second), dot(first, second)
+    h, i = dot(first, offset), dot(second, offset)
+    square = e * f - g * g
+    s = clamped((g * i - h * f) / square) if square > 0.0 else 0.0
+    t = clamped((g * s + i) / f) if f > 0.0 else 0.0
+    s = clamped((g * t - h) / e) if e > 0.0 else 0.0
+    return advanced(advanced(offset, s, first), -t, second)
+
+
+@compiled()
+def from_line(p: Any, a: Any, b: Any) -> Any:
+    """A point less the closest one of a line, perpendicular to it even where they are close."""
+    edge, offset = minus(b, a), minus(p, a)
+    square = dot(edge, edge)
+    if square < TINY_SQUARE:
+        return offset
+    for _ in range(2):
+        offset = advanced(offset, -dot(offset, edge) / square, edge)
+    return offset
+
+
+@compiled()
+def unit(a: Any) -> Any:
+    """A vector made one long; zero where it has no direction."""
+    square = dot(a, a)
+    if not square > TINY_SQUARE:
+        return NOTHING
+    return scaled(1.0 / math.sqrt(square), a)
+
+
+@compiled()
+def clamped(parameter: float) -> float:
+    """Between 0 and 1."""
+    return min(max(parameter, 0.0), 1.0)
+
 
 # This ratio of the distance at the start remains, whatever collides.
 REMAINING_DISTANCE_RATIO = 0.1
@@ -175,3 +321,86 @@ def _square(a: Any) -> float:
 @compiled()
 def _largest(a: Any) -> float:
     return max(abs(a[0]), abs(a[1]), abs(a[2]))
+
+
+class CandidateStencils(NamedTuple):
+    """The vertices of candidate pairs.
+
+    Args:
+        edge_edges: (E, 2) edges.
+        face_vertices: (F, 2) a face and a vertex.
+        edges: (e, 2) vertices.
+        triangles: (f, 3) vertices.
+    """
+
+    edge_edges: Any
+    face_vertices: Any
+    edges: Any
+    triangles: Any
+
+
+@compiled(inline=True)
+def stencil(stencils: Any, k: int) -> Any:
+    """The four vertices of a pair: of the first edge and the second, or the vertex and the face's;
+    and whether it is of edges. Faces come after edges."""
+    if k < len(stencils.edge_edges):
+        first, second = stencils.edge_edges[k, 0], stencils.edge_edges[k, 1]
+        edges = stencils.edges
+        return edges[first, 0], edges[first, 1], edges[second, 0], edges[second, 1], True
+    own = k - len(stencils.edge_edges)
+    face, triangles = stencils.face_vertices[own, 0], stencils.triangles
+    vertex = stencils.face_vertices[own, 1]
+    return vertex, triangles[face, 0], triangles[face, 1], triangles[face, 2], False
+
+
+@compiled()
+def closing_bound(m0: Any, m1: Any, m2: Any, m3: Any) -> float:
+    """By how much a pair may close at most as its four points make moves, in metres."""
+    most = 0.0
+    for move in (m1, m2, m3):
+        apart = minus(move, m0)
+        most = max(most, dot(apart, apart))
+    # Either part may turn the other way.
+    return 2.0 * math.sqrt(most)
+
+
+@compiled(parallel=True)
+def step_sizes(
+    stencils: Any, before: Any, after: Any, object_of: Any, min_distances: Any, out: Any
+) -> None:
+    """(C,) the least step size of each of so many chunks of the pairs.
+
+    The answer of a pair does not depend on others, but for answers above a smaller one, which may
+    come out at any size above it: the least of all is the same however the work is chunked.
+
+    Args:
+        object_of: (V,) objects of vertices.
+        min_distances: (O, O) below which no step brings two objects, in metres.
+    """
+    count = len(stencils.edge_edges) + len(stencils.face_vertices)
+    for chunk in shared_range(len(out)):
+        least = 1.0
+        for k in range(chunk, count, len(out)):
+            a, b, c, d, are_edges = stencil(stencils, k)
+            start, end = four_points(before, a, b, c, d), four_points(after, a, b, c, d)
+            min_distance = min_distances[object_of[a], object_of[d]]
+            least = min(least, pair_step_size(start, end, are_edges, min_distance, least))
+        out[chunk] = least
+
+
+@compiled(parallel=True)
+def distances(stencils: Any, points: Any, out: Any) -> None:
+    """(E + F,) of pairs in metres, or less by what rounding may do."""
+    for k in shared_range(len(out)):
+        a, b, c, d, are_edges = stencil(stencils, k)
+        corners = four_points(points, a, b, c, d)
+        out[k] = separation(corners[0], corners[1], corners[2], corners[3], are_edges)[1]
+
+
+@compiled()
+def vertex_min_distances(stencils: Any, pair_distances: Any, out: Any) -> None:
+    """(V,) the least of what each vertex is a corner of; left as it is where there is nothing."""
+    for k in range(len(pair_distances)):
+        a, b, c, d, _ = stencil(stencils, k)
+        for vertex in (a, b, c, d):
+            out[vertex] = min(out[vertex], pair_distances[k])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Deformation gradients, their singular values and eigenvalues, for the kernels over tets.
+"""Deformation gradients, volumes and rest shapes of tets.
 
 The torch counterparts are in ``core/assembly/tets.py`` and ``torch_matrices.py``.
 """
@@ -9,10 +9,75 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..compiled import compiled
-from .matrices import matrix_of, transformed
-from .symmetric_matrices import squared, symmetric
-from .vectors import advanced, cross, dot, scaled, weighted
+import torch
+from torch import Tensor
+
+from ..compiled import compiled, shared_range, use_threads
+from ..math3.matrices import (
+    cofactors,
+    determinant,
+    matrix_of,
+    scaled_symmetric,
+    squared,
+    symmetric,
+    tet_edges,
+    transformed,
+)
+from ..math3.vectors import advanced, cross, dot, scaled, weighted
+
+#: Fewer tets than this a thread cost more to hand out than to compute.
+VOLUMES_PER_THREAD = 10_000
+
+
+def volume_ratios_on_cpu(positions: Tensor, corners: Tensor, volumes: Tensor) -> Tensor:
+    """(M,) J = det F of tets with (4, M) int32 corners and (M,) rest volumes in m³."""
+    ratios = torch.empty_like(volumes)
+    use_threads(len(ratios), VOLUMES_PER_THREAD)
+    _volume_ratios(positions.numpy(), corners.numpy(), volumes.numpy(), ratios.numpy())
+    return ratios
+
+
+@compiled(parallel=True)
+def _volume_ratios(positions: Any, corners: Any, volumes: Any, out: Any) -> None:
+    for e in shared_range(corners.shape[1]):
+        d = tet_edges(positions, corners, e)
+        out[e] = determinant(d, cofactors(d)) / (6.0 * volumes[e])
+
+
+#: Fewer tets than this a thread cost more to hand out than to compute.
+TETS_PER_THREAD = 6000
+
+
+def write_rest_shape(
+    positions: Any, corners: Any, volumes: Any, gradients: Any, metric: Any
+) -> None:
+    """Write the arrays of the compiled loops for tets whose vertices rest at (3, N) positions: (M,)
+    volumes, (M, 3, 3) gradients and (7, M) metric, as ``Tets`` has them."""
+    use_threads(corners.shape[1], TETS_PER_THREAD)
+    _write_rest_shape(positions, corners, volumes, gradients, metric)
+
+
+@compiled(parallel=True)
+def _write_rest_shape(
+    positions: Any, corners: Any, volumes: Any, gradients: Any, metric: Any
+) -> None:
+    for e in shared_range(corners.shape[1]):
+        d = tet_edges(positions, corners, e)
+        # The columns are the area vectors of the faces across from the corners 1 to 3, twice.
+        c = cofactors(d)
+        det = determinant(d, c)
+        # Of what has no volume, those who let it come to that hold it apart.
+        inverse = 1.0 / det if det != 0.0 else 0.0
+        volumes[e] = det / 6.0
+        for i in range(3):
+            gradients[e, 0, i], gradients[e, 1, i] = inverse * c[3 * i], inverse * c[3 * i + 1]
+            gradients[e, 2, i] = inverse * c[3 * i + 2]
+        # Times V / det².
+        products = scaled_symmetric(inverse / 6.0, squared(c))
+        metric[0, e], metric[1, e], metric[2, e] = products[0], products[1], products[2]
+        metric[3, e], metric[4, e], metric[5, e] = products[3], products[4], products[5]
+        metric[6, e] = 6.0 * inverse
+
 
 # Off-diagonal entries below this ratio of the trace, both squared, are zero.
 DIAGONAL_TOLERANCE = 1e-28

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels of the elastic energy and gradient on a CPU, each one loop over tets.
+"""Elastic energies and forces of tets, by the laws of materials.
 
 Torch's operations on whole arrays are bound by memory: fused, a tet's intermediate values never
 leave the registers.
@@ -7,19 +7,161 @@ leave the registers.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import compiled, shared_range, use_threads
-from .laws import Constants, first_derivatives, strain_energy_density
-from .matrices import add3, cofactors, determinant, matmul3, scaled, set_column, tet_edges
-from .symmetric_matrices import contracted, full, squared, symmetric_in
+from ..compiled import compiled, runs_loops, shared_range, use_threads
+from ..materials import (
+    AsRigidAsPossible,
+    CorotatedLinear,
+    Material,
+    NeoHookean,
+    StableNeoHookean,
+    StretchMaterial,
+    StVenantKirchhoff,
+)
+from ..math3.matrices import (
+    add3,
+    cofactors,
+    contracted,
+    determinant,
+    full,
+    matmul3,
+    matrix_of,
+    of_columns,
+    scaled,
+    set_column,
+    squared,
+    symmetric_in,
+    tet_edges,
+    transposed,
+)
+from ..math3.vectors import scaled as scaled_vector
+from .deformation import signed_svd
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
+
+
+#: The laws that the compiled loops know, by the number they are given.
+LAWS: list[type[Material]] = [
+    StableNeoHookean,
+    NeoHookean,
+    CorotatedLinear,
+    AsRigidAsPossible,
+    StVenantKirchhoff,
+]
+#: From here on they are written in the principal stretches.
+FIRST_STRETCH_LAW = LAWS.index(CorotatedLinear)
+_STABLE_NEO_HOOKEAN = LAWS.index(StableNeoHookean)
+_ST_VENANT_KIRCHHOFF = LAWS.index(StVenantKirchhoff)
+
+
+def has_kernel(material: Material, template: Tensor) -> bool:
+    """Whether compiled loops can take the tets of this material on the device of ``template``."""
+    return runs_loops(template) and type(material) in LAWS
+
+
+class Constants:
+    """What the compiled loops read of each tet.
+
+    Args:
+        material: with parameters that are numbers or (M,) tensors.
+        volumes: (M,) in m³, on the CPU.
+    """
+
+    def __init__(self, material: Material, volumes: Tensor) -> None:
+        self.law = LAWS.index(type(material))
+        precision = volumes.numpy().dtype.type
+        self.low, self.high = (precision(limit) for limit in material.valid_j_range())
+        #: κ in pascal.
+        self.kappa = 0.0
+        if isinstance(material, StretchMaterial):
+            self.kappa = float(material.compression_resistance)
+        #: (2, M) Lamé's μ and λ in pascal.
+        self.moduli: NDArray[Any] = np.stack(
+            [
+                torch.as_tensor(modulus, dtype=volumes.dtype).expand(len(volumes)).numpy()
+                for modulus in (material.mu, material.lam)
+            ]
+        )
+
+
+@compiled()
+def _log(value: Any) -> Any:
+    return math.log(value)
+
+
+_stable_first = compiled()(StableNeoHookean.first_derivatives)
+_stable_second = compiled()(StableNeoHookean.second_derivatives)
+_stable_density = compiled()(StableNeoHookean.strain_energy_density)
+_neo_first = compiled()(NeoHookean.first_derivatives)
+_neo_second = compiled()(NeoHookean.second_derivatives)
+_neo_density = compiled()(NeoHookean.strain_energy_density)
+_corotated_first = compiled()(CorotatedLinear.first_derivatives)
+_corotated_second = compiled()(CorotatedLinear.second_derivatives)
+_corotated_density = compiled()(CorotatedLinear.strain_energy_density)
+_green_first = compiled()(StVenantKirchhoff.first_derivatives)
+_green_second = compiled()(StVenantKirchhoff.second_derivatives)
+_green_density = compiled()(StVenantKirchhoff.strain_energy_density)
+
+
+@compiled()
+def first_derivatives(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
+    """See ``InvariantMaterial.first_derivatives``."""
+    if law == _STABLE_NEO_HOOKEAN:
+        return _stable_first(i_c, j, mu, lam)
+    return _neo_first(i_c, j, mu, lam)
+
+
+@compiled()
+def second_derivatives(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
+    """See ``InvariantMaterial.second_derivatives``."""
+    if law == _STABLE_NEO_HOOKEAN:
+        return _stable_second(i_c, j, mu, lam)
+    return _neo_second(i_c, j, mu, lam)
+
+
+@compiled()
+def strain_energy_density(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
+    """See ``InvariantMaterial.strain_energy_density``."""
+    if law == _STABLE_NEO_HOOKEAN:
+        return _stable_density(i_c, j, mu, lam, _log)
+    return _neo_density(i_c, j, mu, lam, _log)
+
+
+@compiled()
+def principal_stresses(law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float) -> Any:
+    """See ``StretchMaterial.first_derivatives``."""
+    if law == _ST_VENANT_KIRCHHOFF:
+        return _green_first(a, b, c, mu, lam, kappa)
+    return _corotated_first(a, b, c, mu, lam, kappa)
+
+
+@compiled()
+def stretch_second_derivatives(
+    law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
+) -> Any:
+    """See ``StretchMaterial.second_derivatives``."""
+    if law == _ST_VENANT_KIRCHHOFF:
+        return _green_second(a, b, c, mu, lam, kappa)
+    return _corotated_second(a, b, c, mu, lam, kappa)
+
+
+@compiled()
+def stretch_energy_density(
+    law: int, a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
+) -> Any:
+    """See ``StretchMaterial.strain_energy_density``."""
+    if law == _ST_VENANT_KIRCHHOFF:
+        return _green_density(a, b, c, mu, lam, kappa)
+    return _corotated_density(a, b, c, mu, lam, kappa)
+
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 6000
@@ -152,3 +294,84 @@ def sum_at_vertices(forces: Any, corners: Any, out: Any) -> None:
             out[i, corners[2, e]] += second
             out[i, corners[3, e]] += third
             out[i, corners[0, e]] -= first + second + third
+
+
+#: Fewer tets than this a thread cost more to hand out than to compute.
+STRETCH_TETS_PER_THREAD = 1000
+#: Energies are added up in chunks of this many tets, so that the sum is always the same.
+TETS_PER_CHUNK = 128
+
+
+class StretchKernel:
+    """Energy and gradient of the tets of one material.
+
+    Args:
+        constants: of the tets.
+    """
+
+    def __init__(self, constants: Constants, tets: Tets) -> None:
+        self._corners, self._volumes = tets.corners.numpy(), tets.volumes.numpy()
+        law = constants.moduli, constants.law, constants.kappa
+        self._tets = self._corners, tets.gradients_by_tet, self._volumes, *law
+        self._forces = np.empty((9, len(tets)), dtype=self._volumes.dtype)
+        self._energies = np.empty(-(-len(tets) // TETS_PER_CHUNK))
+
+    def energy(self, positions: Tensor) -> float:
+        """In joules; the sum is the same whatever the number of threads."""
+        use_threads(len(self._volumes), STRETCH_TETS_PER_THREAD)
+        _stretch_energy_sums(positions.numpy(), *self._tets, self._energies)
+        return float(self._energies.sum())
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        """Adds the (3, N) gradient in newtons to ``out``."""
+        use_threads(len(self._volumes), STRETCH_TETS_PER_THREAD)
+        _stretch_edge_forces(positions.numpy(), *self._tets, self._forces)
+        sum_at_vertices(self._forces, self._corners, out.numpy())
+
+
+@compiled(parallel=True)
+def _stretch_edge_forces(
+    positions: Any,
+    corners: Any,
+    gradients: Any,
+    volumes: Any,
+    moduli: Any,
+    law: int,
+    kappa: float,
+    out: Any,
+) -> None:
+    """V P times the shape gradients of corners 1 to 3, into (9, M)."""
+    for e in shared_range(corners.shape[1]):
+        g, volume = matrix_of(gradients[e]), volumes[e]
+        u, s, v = signed_svd(matmul3(tet_edges(positions, corners, e), g))
+        a, b, c = principal_stresses(law, s[0], s[1], s[2], moduli[0, e], moduli[1, e], kappa)
+        stretched = (
+            scaled_vector(volume * a, u[0]),
+            scaled_vector(volume * b, u[1]),
+            scaled_vector(volume * c, u[2]),
+        )
+        frame = of_columns(stretched[0], stretched[1], stretched[2])
+        stress = matmul3(frame, transposed(of_columns(v[0], v[1], v[2])))
+        set_column(out, e, matmul3(stress, transposed(g)))
+
+
+@compiled(parallel=True)
+def _stretch_energy_sums(
+    positions: Any,
+    corners: Any,
+    gradients: Any,
+    volumes: Any,
+    moduli: Any,
+    law: int,
+    kappa: float,
+    out: Any,
+) -> None:
+    """Energies of chunks of tets, in J."""
+    for chunk in shared_range(out.shape[0]):
+        total = 0.0
+        for e in range(chunk * TETS_PER_CHUNK, min(corners.shape[1], (chunk + 1) * TETS_PER_CHUNK)):
+            f = matmul3(tet_edges(positions, corners, e), matrix_of(gradients[e]))
+            _, s, _ = signed_svd(f)
+            mu, lam = moduli[0, e], moduli[1, e]
+            total += volumes[e] * stretch_energy_density(law, s[0], s[1], s[2], mu, lam, kappa)
+        out[chunk] = total

@@ -6,10 +6,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiled import compiled, shared_range
+from ..math3.vectors import four_points, minus
 from .contact_constraints import height_at
-from .continuous_collision import allowed_distance, pair_step_size
-from .detection import closing_bound, stencil
-from .vectors import four_points, minus
+from .continuous_collision import allowed_distance, closing_bound, pair_step_size, stencil
 
 # Of a height above the ground, what a step through it leaves.
 KEPT_HEIGHT_RATIO = 0.1

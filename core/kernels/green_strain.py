@@ -14,21 +14,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from . import elasticity, vectors
-from .corner_blocks import products, write_corner_blocks
-from .elasticity import sum_at_vertices
-from .matrices import (
+from ..math3 import vectors
+from ..math3.matrices import (
     add3,
+    between,
     column_of,
+    full,
     matmul3,
     matrix_of,
     scaled,
     set_column,
+    squared,
+    symmetric,
+    symmetric_in,
     tet_edges,
     transposed,
+    weighted_sum,
     with_diagonal,
 )
-from .symmetric_matrices import between, full, squared, symmetric, symmetric_in, weighted_sum
+from . import elasticity
+from .elasticity import sum_at_vertices
+from .hessian import products, write_corner_blocks
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets

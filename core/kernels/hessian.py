@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernel of the elastic Hessian on a CPU, as it is or projected.
+"""Hessians of elastic energies by pairs of a tet's corners.
 
-As it is, that of a law in I_C and J needs no singular vectors (``invariant_hessian.py``). Formulas
-and sources of the others: ``eigensystem.py``, which writes the same for torch.
+With the edges D from corner 0, C = cof D, V the volume at rest and S the products of the shape
+gradients, so that I_C = D : D S and J = det D / 6V, the gradient of V Ψ by D is p V D S + q C / 6,
+p = 2 Ψ_I and q = Ψ_J. Of this the derivative by column b of D, in column a, with A = V D S, is
+
+    p V S_ab I + (4 Ψ_II A_a A_bᵀ + Ψ_IJ (A_a C_bᵀ + C_a A_bᵀ) / 3 + Ψ_JJ C_a C_bᵀ / 36) / V
+    + q ∂C_a/∂D_b / 6,
+
+∂C_a/∂D_b being ±[D_c]× of the third column. Singular vectors are needed only to project it.
+
+As it is, that of a law in I_C and J needs no singular vectors. Formulas
+and sources of the others: ``torch_matrices.py``, which writes the same for torch.
 """
 
 from __future__ import annotations
@@ -13,16 +22,156 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from .corner_blocks import write_corner_blocks
+from ..math3.matrices import (
+    add3,
+    cofactors,
+    column_of,
+    determinant,
+    dot,
+    full,
+    matmul3,
+    matrix,
+    matrix_of,
+    of_columns,
+    scaled,
+    symmetric,
+    symmetric_in,
+    tet_edges,
+    transposed,
+)
+from ..math3.vectors import scaled as scaled_vector
+from ..math3.vectors import weighted
 from .deformation import AXES, diagonalized, signed_svd
-from .invariant_hessian import edge_blocks, invariant_derivatives
-from .laws import FIRST_STRETCH_LAW, Constants, stretch_second_derivatives
-from .matrices import matmul3, matrix, matrix_of, of_columns, tet_edges, transposed
-from .symmetric_matrices import full, symmetric, symmetric_in
-from .vectors import scaled
+from .elasticity import (
+    FIRST_STRETCH_LAW,
+    Constants,
+    first_derivatives,
+    second_derivatives,
+    stretch_second_derivatives,
+)
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
+
+
+@compiled()
+def products(u: Any, v: Any, w: Any, x: Any) -> Any:
+    """u vᵀ + w xᵀ of vectors."""
+    return (
+        u[0] * v[0] + w[0] * x[0],
+        u[0] * v[1] + w[0] * x[1],
+        u[0] * v[2] + w[0] * x[2],
+        u[1] * v[0] + w[1] * x[0],
+        u[1] * v[1] + w[1] * x[1],
+        u[1] * v[2] + w[1] * x[2],
+        u[2] * v[0] + w[2] * x[0],
+        u[2] * v[1] + w[2] * x[1],
+        u[2] * v[2] + w[2] * x[2],
+    )
+
+
+@compiled()
+def write_corner_blocks(
+    h11: Any, h12: Any, h13: Any, h22: Any, h23: Any, h33: Any, out: Any
+) -> None:
+    """Writes (10, 9) blocks in the order of ``CORNER_PAIRS``.
+
+    Moving all corners alike changes nothing, which gives the blocks of corner 0.
+
+    Args:
+        h11, …: blocks of corners 1 to 3, nine numbers each.
+    """
+    b01 = _negative_sum(h11, transposed(h12), transposed(h13))
+    b02 = _negative_sum(h12, h22, transposed(h23))
+    b03 = _negative_sum(h13, h23, h33)
+    _write(transposed(_negative_sum(b01, b02, b03)), out[0])
+    _write(b01, out[1])
+    _write(b02, out[2])
+    _write(b03, out[3])
+    _write(h11, out[4])
+    _write(h12, out[5])
+    _write(h13, out[6])
+    _write(h22, out[7])
+    _write(h23, out[8])
+    _write(h33, out[9])
+
+
+@compiled()
+def _negative_sum(a: Any, b: Any, c: Any) -> Any:
+    return scaled(-1.0, add3(a, add3(b, c)))
+
+
+@compiled()
+def _write(m: Any, out: Any) -> None:
+    out[0], out[1], out[2] = m[0], m[1], m[2]
+    out[3], out[4], out[5] = m[3], m[4], m[5]
+    out[6], out[7], out[8] = m[6], m[7], m[8]
+
+
+@compiled()
+def invariant_derivatives(i_c: Any, j: Any, material: Any, mu: Any, lam: Any) -> Any:
+    """2 Ψ_I, Ψ_J, 4 Ψ_II, 2 Ψ_IJ and Ψ_JJ in pascal; beyond its limits Ψ goes on along its tangent
+    in J.
+
+    Args:
+        material: number of the law, its kappa, and between which J it holds.
+    """
+    law, _, low, high = material
+    inside = min(max(j, low), high)
+    p, q = first_derivatives(law, i_c, inside, mu, lam)
+    by_i, mixed, by_j = second_derivatives(law, i_c, inside, mu, lam)
+    if inside != j:
+        mixed, by_j = 0.0 * mixed, 0.0 * by_j
+    return p, q, by_i, mixed, by_j
+
+
+@compiled()
+def edge_blocks(d: Any, s: Any, material: Any, own: Any) -> Any:
+    """The blocks 11, 12, 13, 22, 23 and 33 in N/m.
+
+    Args:
+        d, s: D and V S.
+        material: as of ``invariant_derivatives``.
+        own: μ, λ and 1/V of the tet.
+    """
+    mu, lam, inverse_volume = own
+    a, c = matmul3(d, s), cofactors(d)
+    i_c, j = inverse_volume * dot(d, a), inverse_volume * determinant(d, c) / 6.0
+    p, q, by_i, mixed, by_j = invariant_derivatives(i_c, j, material, mu, lam)
+    by_i, mixed, by_j = by_i * inverse_volume, mixed * inverse_volume / 6.0, by_j * inverse_volume
+    by_j, turn = by_j / 36.0, q / 6.0
+    a1, a2, a3 = column_of(a, 0), column_of(a, 1), column_of(a, 2)
+    c1, c2, c3 = column_of(c, 0), column_of(c, 1), column_of(c, 2)
+    d1, d2, d3 = column_of(d, 0), column_of(d, 1), column_of(d, 2)
+    x1, y1 = weighted(by_i, a1, mixed, c1), weighted(mixed, a1, by_j, c1)
+    x2, y2 = weighted(by_i, a2, mixed, c2), weighted(mixed, a2, by_j, c2)
+    x3, y3 = weighted(by_i, a3, mixed, c3), weighted(mixed, a3, by_j, c3)
+    return (
+        _with_rotation(products(x1, a1, y1, c1), p * s[0], 0.0, d1),
+        _with_rotation(products(x1, a2, y1, c2), p * s[1], -turn, d3),
+        _with_rotation(products(x1, a3, y1, c3), p * s[2], turn, d2),
+        _with_rotation(products(x2, a2, y2, c2), p * s[4], 0.0, d2),
+        _with_rotation(products(x2, a3, y2, c3), p * s[5], -turn, d1),
+        _with_rotation(products(x3, a3, y3, c3), p * s[8], 0.0, d3),
+    )
+
+
+@compiled()
+def _with_rotation(m: Any, along: Any, turn: Any, v: Any) -> Any:
+    """M + along I + turn [v]×."""
+    x, y, z = turn * v[0], turn * v[1], turn * v[2]
+    return (
+        m[0] + along,
+        m[1] - z,
+        m[2] + y,
+        m[3] + z,
+        m[4] + along,
+        m[5] - x,
+        m[6] - y,
+        m[7] + x,
+        m[8] + along,
+    )
+
 
 TETS_PER_THREAD = 500
 
@@ -89,7 +238,7 @@ def _write_from_stretches(
         g = matmul3(g, of_columns(v[0], v[1], v[2]))
         # Shape gradients of corners 1 to 3 in the frame of the singular vectors.
         g1, g2, g3 = (g[0], g[1], g[2]), (g[3], g[4], g[5]), (g[6], g[7], g[8])
-        w1, w2, w3 = scaled(volume, g1), scaled(volume, g2), scaled(volume, g3)
+        w1, w2, w3 = scaled_vector(volume, g1), scaled_vector(volume, g2), scaled_vector(volume, g3)
         write_corner_blocks(
             _block(frame, stretch, along, across, w1, g1),
             _block(frame, stretch, along, across, w1, g2),

@@ -12,8 +12,8 @@ import math
 from typing import Any
 
 from ..compiled import compiled
-from .closest_features import CROSSING, FACE_INSIDE, INSIDE
-from .vectors import cross, dot, minus, scaled, vector_at
+from ..math3.closest_points import CROSSING, FACE_INSIDE, INSIDE
+from ..math3.vectors import cross, dot, minus, scaled, vector_at
 
 # Pairs count in whole from this sine on, of what turns away from the closest points; not at all
 # where that does not; and between the two in proportion, so that no force begins at once.

@@ -11,7 +11,8 @@ import math
 from typing import Any
 
 from ..compiled import compiled
-from .closest_features import CROSSING, FACE_INSIDE, INSIDE
+from ..math3.closest_points import CROSSING, FACE_INSIDE, INSIDE
+from ..math3.vectors import NOTHING, add_to, advanced, cross, dot, minus, plus, scaled, vector_at
 from .local_minima import (
     RAMP_SINE,
     near_end,
@@ -24,7 +25,6 @@ from .local_minima import (
     turned_from_corner,
     turned_from_side,
 )
-from .vectors import NOTHING, add_to, advanced, cross, dot, minus, plus, scaled, vector_at
 
 
 @compiled()

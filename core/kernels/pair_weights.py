@@ -7,13 +7,12 @@ import math
 from typing import Any
 
 from ..compiled import compiled
-from .closest_points import closest_points
-from .collision_keys import parallel_threshold
-from .collision_weights import edge_edge_weight, face_vertex_weight
-from .detection import stencil
+from ..math3.closest_points import closest_points
+from ..math3.vectors import dot, four_points, plus, scaled
+from .barrier import mollifier_of, squared_cross
+from .collisions import edge_edge_weight, face_vertex_weight, parallel_threshold
+from .continuous_collision import stencil
 from .local_minima import edge_share, face_share
-from .surface_barrier import mollifier_of, squared_cross
-from .vectors import dot, four_points, plus, scaled
 
 # Of d̂: farther pairs have time. Where soft bodies lie, steps without contact would sink by as much
 # as their barriers hold them up, which tells nothing of what comes.

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import compiled
+from ..math3.vectors import NOTHING, add_to, advanced, dot, minus, plus, scaled, vector_at
+from .barrier import surface_force
 from .contact_constraints import GROUND
 from .contact_relaxation import (
     MIN_DISTANCE_RATIO,
@@ -23,9 +25,7 @@ from .contact_relaxation import (
     relax,
     wake,
 )
-from .obstacle_barrier import ground_derivatives
-from .surface_barrier import surface_force
-from .vectors import NOTHING, add_to, advanced, dot, minus, plus, scaled, vector_at
+from .obstacles import ground_derivatives
 
 
 class ByConstraints(NamedTuple):

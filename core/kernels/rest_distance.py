@@ -8,10 +8,9 @@ import math
 from typing import Any
 
 from ..compiled import compiled, shared_range
-from .collision_keys import POINT_EDGE, POINT_FACE, POINTS
-from .detection import stencil
-from .separation import separation
-from .vectors import advanced, dot, four_points, minus
+from ..math3.vectors import advanced, dot, four_points, minus
+from .collisions import POINT_EDGE, POINT_FACE, POINTS
+from .continuous_collision import separation, stencil
 
 #: Parts of one object push from this ratio of their distance at rest, or from nearer.
 REST_DISTANCE_RATIO = 0.25

@@ -11,8 +11,7 @@ import math
 from typing import Any
 
 from ..compiled import compiled, shared_range
-from .matrices import add3, cofactors, dot, matmul3, scaled
-from .symmetric_matrices import full
+from ..math3.matrices import add3, cofactors, dot, full, matmul3, scaled
 
 LAW_OFFSET = 13
 _THIRD = 1.0 / math.sqrt(3.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Conjugate gradients on two levels: in compiled loops, and in torch passes on CUDA."""
+"""Conjugate gradients on two levels, and dense terms c u uᵀ beside the blocks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,45 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..assembly.block_matrix import BlockMatrix, BlockPattern, matrix_rows
-from ..compiled import is_compiled, use_threads
-from ..kernels.conjugate_gradients import invert_blocks, precondition_all, solve
-from .rank_ones import RankOneUpdate
+from ..assembly.block_matrix import BlockMatrix, BlockPattern, RankOneTerms, matrix_rows
+from ..compiled import runs_loops, use_threads
+from ..kernels.block_matrix import invert_blocks, precondition_all, solve
 from .rigid_modes import RigidModes, TorchRigidModes
+
+
+class RankOneUpdate:
+    """From the inverse of A, or of what comes near it, to that of A + Σ c u uᵀ:
+    A⁻¹ − Z (C⁻¹ + UᵀZ)⁻¹ Zᵀ with A Z = U.
+
+    Source: Woodbury's formula: Golub and Van Loan, "Matrix Computations", section 2.1.4.
+
+    Args:
+        terms: u and c, above 0.
+        inverse: of A, from (n, 3) to (n, 3); symmetric.
+    """
+
+    def __init__(self, terms: RankOneTerms, inverse: Callable[[Tensor], Tensor]) -> None:
+        #: (K, 3n) u, and what A leads to them from.
+        self.directions = torch.stack([u.reshape(-1) for u, _ in terms])
+        solutions = [inverse(u).reshape(-1) for u, _ in terms]
+        self.solutions = torch.stack(solutions).to(self.directions)
+        #: (K,)
+        self.factors = self.directions.new_tensor([factor for _, factor in terms])
+        capacitance = torch.diag(1.0 / self.factors) + self.directions @ self.solutions.T
+        #: (K, K), symmetric but for rounding.
+        self.inverse_capacitance = torch.linalg.inv(0.5 * (capacitance + capacitance.T))
+
+    def corrected(self, solution: Tensor) -> Tensor:
+        """(n, 3) with the terms, of one without them."""
+        along = self.directions @ solution.reshape(-1).to(self.directions)
+        parts = self.solutions.T @ (self.inverse_capacitance @ along)
+        return solution - parts.view_as(solution).to(solution)
+
+    def product(self, vector: Tensor) -> Tensor:
+        """(n, 3) Σ c u (u · x)."""
+        along = self.factors * (self.directions @ vector.reshape(-1).to(self.directions))
+        return (self.directions.T @ along).view_as(vector).to(vector)
+
 
 End = Literal["converged", "limit", "indefinite"]
 
@@ -236,7 +270,7 @@ class ConjugateGradients:
     What the last iterations gained estimates the error before them (Strakoš and Tichý, "Error
     estimation in preconditioned conjugate gradients", BIT 45, 2005).
 
-    On a CPU a compiled loop serves, where numba is installed; torch passes elsewhere.
+    A compiled loop serves a CPU, torch passes CUDA.
 
     Args:
         pattern: of the matrices.
@@ -248,7 +282,7 @@ class ConjugateGradients:
         self, pattern: BlockPattern, group_offsets: NDArray[np.int32], dtype: torch.dtype
     ) -> None:
         self._method: CompiledCG | TorchCG
-        if is_compiled() and pattern.device.type == "cpu":
+        if runs_loops(pattern):
             self._method = CompiledCG(pattern, group_offsets, dtype)
         else:
             self._method = TorchCG(pattern, group_offsets, dtype)

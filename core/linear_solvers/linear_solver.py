@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix, BlockPattern
-from .conjugate_gradients import ConjugateGradients, Solution
+from .conjugate_gradients import ConjugateGradients, RankOneUpdate, Solution
 from .direct import DirectSolver, NotPositiveDefiniteError, is_available
-from .rank_ones import RankOneUpdate
 
 # Iterations that take as long as a factorization, c nᵖ of n unknown vertices: measured from 3 K to
 # 40 K vertices. To go on for longer would be slower than to have begun directly.

@@ -20,7 +20,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BLOCKS_PER_THREAD, BlockMatrix, BlockPattern, OffPatternBlocks
 from ..compiled import use_threads
 from ..geometry.segments import segment_sums
-from ..kernels.coarse_matrix import add_coarse
+from ..kernels.block_matrix import add_coarse
 
 #: Vertices in a group, and groups at most: what the coarse problem costs grows with their cube.
 GROUP_SIZE = 110

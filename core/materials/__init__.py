@@ -2,14 +2,12 @@
 """Constitutive models. Each is arithmetic on the tensors it is given: none imports torch."""
 
 from .corotated_linear import AsRigidAsPossible, CorotatedLinear
-from .invariant_material import InvariantMaterial
 from .linear import Linear
-from .material import Material
+from .material import InvariantMaterial, Material, StretchMaterial
 from .model_table import MODEL_TABLE
 from .neo_hookean import NeoHookean
 from .st_venant_kirchhoff import StVenantKirchhoff
 from .stable_neo_hookean import StableNeoHookean
-from .stretch_material import StretchMaterial
 
 #: Every model, by the name that a setting calls it.
 MODELS: dict[str, type[Material]] = {name: row.kind for name, row in MODEL_TABLE.items()}

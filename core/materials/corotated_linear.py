@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .stretch_material import StretchMaterial
+from .material import StretchMaterial
 
 # A sum of two stretches is taken for no less: only a tet flattened to a line comes here.
 SMALLEST_SUM = 1e-8

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .invariant_material import InvariantMaterial
-from .material import Material
+from .material import InvariantMaterial, Material
 
 
 @dataclass(frozen=True, eq=False)

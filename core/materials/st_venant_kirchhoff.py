@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SceneError
-from .stretch_material import StretchMaterial
+from .material import StretchMaterial
 
 
 @dataclass(frozen=True, eq=False)

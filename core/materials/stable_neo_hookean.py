@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .invariant_material import InvariantMaterial
+from .material import InvariantMaterial
 
 
 @dataclass(frozen=True, eq=False)

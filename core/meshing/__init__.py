@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from .. import first_use
 from ..errors import SceneError
 from ..geometry.tet_mesh import TetMesh
-from .ftetwild import mesh_ftetwild
+from .other_meshers import mesh_ftetwild, mesh_tetgen
 from .surface import check_surface, default_edge_length, is_tetrahedron
-from .tetgen import mesh_tetgen
 
 
 def _mesh_lattice(

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.components import components
 from ..geometry.gas_boundary import MIN_HOLLOW_VOLUME_RATIO, gas_volume
+from ..geometry.groups import components
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.triangles import orient_consistently
 from ..geometry.winding_number import winding_number

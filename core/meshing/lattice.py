@@ -8,12 +8,15 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..geometry.groups import distinct_pairs
-from ..geometry.surface_tets import SurfaceTets
+from ..geometry.surface_tets import (
+    SurfaceTets,
+    TetsAround,
+    barycentric_coordinates,
+    barycentric_maps,
+)
 from ..geometry.tet_mesh import TetMesh, signed_volumes
-from ..geometry.tets_around import TetsAround, barycentric_coordinates, barycentric_maps
 from ..geometry.triangles import orient_consistently
-from .bcc_lattice import BccLattice
-from .cells import CELL_VOLUME, SAMPLES_INSIDE, Cells, find_cells, points_in_tets
+from .cells import CELL_VOLUME, SAMPLES_INSIDE, BccLattice, Cells, find_cells, points_in_tets
 from .gas_fill import with_gas
 from .shrink_wrap import boundary, shrink_wrap
 from .surface import check_budget, split_long_triangles

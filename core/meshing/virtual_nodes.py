@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.components import components
-from ..geometry.groups import first_of_each, numbered_pairs
+from ..geometry.groups import components, first_of_each, numbered_pairs
 from ..geometry.triangles import compact_indices
 from .cells import FACE_CORNERS, SAMPLES_PER_FACE, Cells
 

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..geometry.components import components
+from ..geometry.groups import components
 from ..geometry.rigid_motion import rigid_velocity, skew
 from ..potentials import Pressure, TargetVolume
 from ..system import System

@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
-from ..kernels.ground_friction import SmoothFriction, solve_tangential_displacements
-from ..kernels.lifts import lift
+from ..kernels.ground_path import SmoothFriction, lift, solve_tangential_displacements
 from ..kernels.obstacle_points import SEARCH_RADIUS_RATIO, EmbeddedGround
 from ..obstacles.barrier_step import barrier_proximal, smallest_ratio
 from ..obstacles.obstacle_step import PointArrays

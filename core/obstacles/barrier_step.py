@@ -13,12 +13,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled
-from ..kernels import embedded_obstacle_barrier as embedded_loops
-from ..kernels import obstacle_barrier as loops
+from ..compiled import runs_loops
+from ..kernels import obstacle_points as embedded_loops
+from ..kernels import obstacles as loops
 from ..kernels.barrier import barrier_derivatives
-from ..kernels.obstacle_contact import choose_threads
 from ..kernels.obstacle_points import EmbeddedGround, PointForces, PointGroups
+from ..kernels.obstacles import choose_threads
 from ..potentials import GroundBarrier
 from ..potentials.ground import EmbeddedPoints
 from ..scene.friction import Coefficients
@@ -80,7 +80,7 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
     Without its logarithm the equation is quadratic, and its root lies below the true one; the
     function is concave, so Newton's method climbs from there without a safeguard.
     """
-    if is_compiled() and not start.is_cuda:
+    if runs_loops(start):
         roots = torch.empty_like(start)
         choose_threads(len(start))
         loops.proximal_of_each(
@@ -145,7 +145,7 @@ class EmbeddedBarrierStep:
         trace: embedded_loops.SweepTrace | None = None,
     ) -> None:
         """See ``ObstacleStep.apply``; compiled embedded_loops fill in a trace."""
-        if self.arrays is None or not is_compiled():
+        if self.arrays is None or not runs_loops(positions):
             self._apply_passes(positions, velocities, step, impulse_times)
             return
         own, friction = self.arrays, self._friction

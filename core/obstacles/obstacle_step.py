@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled
-from ..kernels import obstacle_contact as contact
-from ..kernels.obstacle_projection import BALL, PLANE
+from ..compiled import runs_loops
+from ..kernels import obstacles as contact
+from ..kernels.obstacles import BALL, PLANE
 from ..potentials.ground import EmbeddedPoints
 from ..scene.friction import Coefficients
 
@@ -42,7 +42,7 @@ class ObstacleStep(ABC):
         A force over mass changes a velocity over the (N,) ``impulse_times``, in seconds.
         """
         # On CUDA, finding out whether any vertex touches would cost a wait for the device.
-        if positions.is_cuda or not is_compiled():
+        if not runs_loops(positions):
             self._apply_passes(positions, velocities, step, impulse_times)
         else:
             contact.choose_threads(len(self._vertices))
@@ -89,7 +89,7 @@ class ObstacleStep(ABC):
 
 
 def stopped_share(speed: Tensor, change: Tensor, friction: Coefficients) -> Tensor:
-    """(S,) what ``kernels.obstacle_contact.stopped_share`` is of one vertex."""
+    """(S,) what ``kernels.obstacles.stopped_share`` is of one vertex."""
     # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
     slowed = friction.kinetic * change / speed.clamp(min=torch.finfo(speed.dtype).tiny)
     return torch.where(speed <= friction.static * change, torch.ones_like(speed), slowed)

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled
+from ..compiled import runs_loops
 from ..geometry.tet_mesh import TetMesh
 from ..potentials import GroundBarrier
 from ..potentials.ground import EmbeddedPoints, GroundPoints, GroundVertices
@@ -235,7 +235,7 @@ class Obstacles:
         """Of an obstacle, by the coefficients on it."""
         bounce, points = (settings.restitution, settings.penalty), self.points
         # All at once, vertices that points share are not to be told from each other.
-        if isinstance(points, EmbeddedPoints) and is_compiled() and not points.shares.is_cuda:
+        if isinstance(points, EmbeddedPoints) and runs_loops(points.shares):
             own = friction.of_points
             return EmbeddedProjectionStep(points, self._inverse_mass, surface, own, *bounce)
         vertices = torch.nonzero(self._inverse_mass).flatten()

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..kernels import obstacle_projection as loops
-from ..kernels import surface_points as embedded_loops
+from ..kernels import obstacle_points as embedded_loops
+from ..kernels import obstacles as loops
 from ..potentials.ground import EmbeddedPoints
 from ..scene.friction import Coefficients
 from .obstacle_step import ObstacleStep, PointArrays, Surface

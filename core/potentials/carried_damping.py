@@ -15,8 +15,8 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
-from ..compiled import is_compiled
-from ..geometry.components import components
+from ..compiled import runs_loops
+from ..geometry.groups import components
 from ..geometry.rigid_motion import MIN_INERTIA_RATIO, angular_velocity, rigid_velocity, skew
 from ..geometry.segments import segment_sums
 from ..kernels import carried_damping as loops
@@ -148,7 +148,7 @@ class CarriedDamping(PrescribedPotential):
         self._intervals = math.lcm(*(path.channel.per_frame for path in paths))
         self.quantities = self._present_quantities()
         self._carried_rates = self._carried * self.quantities.momentum_rates
-        self._has_loops = is_compiled() and not system.mass.is_cuda
+        self._has_loops = runs_loops(system)
         self._arrays = self._vertex_groups.cpu().numpy(), MIN_INERTIA_RATIO
         self._present = (0, 0), self._interval_in((0, 0), self.quantities)
         self._time = 0, 0.0

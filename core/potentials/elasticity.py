@@ -15,10 +15,8 @@ from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, mat
 from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.elasticity import ElasticityKernel
+from ..kernels.elasticity import Constants, ElasticityKernel, StretchKernel, has_kernel
 from ..kernels.hessian import HessianKernel
-from ..kernels.laws import Constants, has_kernel
-from ..kernels.stretches import StretchKernel
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..scene.rest_shape import RestShape
 from .inversion_bound import inversion_bound
@@ -71,8 +69,8 @@ class Elasticity(PrescribedPotential):
 
     All models are linear in their moduli, so that k is a factor on Young's modulus.
 
-    On a CPU compiled loops over tets serve, where numba is installed; elsewhere passes over whole
-    arrays. Both write in place: what autograd differentiates is the material's ``energy_density``.
+    Compiled loops over tets serve a CPU, passes over whole arrays CUDA and the linear model. Both
+    write in place: autograd differentiates the material's ``energy_density``.
 
     Args:
         material: with parameters that are numbers or (M,) tensors.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The laws of force fields, their turbulence and what flows in grids.
+"""The laws of force fields, past what absorbs them.
 
 Source: what Blender 4.5 does to a particle of 1 kg, which ``tests/addon/capture`` compares; its
 effector code says which of its settings go in where.
@@ -8,27 +8,96 @@ effector code says which of its settings go in where.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled, use_threads
-from ..kernels.gradient_noise import (
+from ..compiled import runs_loops, use_threads
+from ..kernels.bounding_volumes import box_nodes, build_tree
+from ..kernels.force_fields import (
     GRADIENTS,
     OCTAVES,
     PERMUTATION,
+    TriangleTree,
+    absorb,
+    grid_slopes,
+    grid_values,
     noise_slopes,
     noise_vectors,
 )
-from ..kernels.torch_matrices import cofactors3
-from ..kernels.trilinear import grid_slopes, grid_values
-from ..scene.force_fields import ForceField, VelocityGrid
-from .field_shadow import FieldShadow
+from ..math3.torch_matrices import cofactors3
+from ..scene.channel import Channel
+from ..scene.force_fields import Absorber, ForceField, VelocityGrid
+
+FloatArray = NDArray[np.float64]
+
+
+class FieldShadow:
+    """The share of a field that arrives at vertices: each absorber on the straight way to the
+    source takes its part once, however many of its triangles are crossed.
+
+    Args:
+        absorbers: what may stand in the way.
+        template: (N,) of whose device and type the share is.
+    """
+
+    def __init__(self, absorbers: Sequence[Absorber], template: Tensor) -> None:
+        self._casters = [_Caster(absorber) for absorber in absorbers]
+        #: (N,) 0 … 1, in place; 1 until it is cast.
+        self.visibility = torch.ones_like(template)
+
+    def cast(self, positions: Tensor, sources: Tensor, frame: int) -> None:
+        """Finds what arrives at (3, N) positions of (3, N) sources, as absorbers are after a
+        frame."""
+        starts, ends = _rows(positions), _rows(sources)
+        visibility = np.ones(len(starts))
+        for caster in self._casters:
+            caster.shade(starts, ends, frame, visibility)
+        self.visibility.copy_(torch.as_tensor(visibility))
+
+
+class _Caster:
+    """An absorber with a tree over its triangles, of the shape that it has at the start."""
+
+    def __init__(self, absorber: Absorber) -> None:
+        self._absorber = absorber
+        self._absorption = Channel.of(absorber.absorption, absorber.name)
+        centres = absorber.vertices.at(0)[absorber.triangles].mean(axis=1)
+        self._order = np.arange(len(centres), dtype=np.int32)
+        self._ends, self._ranges = build_tree(centres, self._order)
+
+    def shade(
+        self, starts: FloatArray, ends: FloatArray, frame: int, visibility: FloatArray
+    ) -> None:
+        """Takes its part of (N,) ``visibility``."""
+        arriving = 1.0 - float(self._absorption.at(frame))
+        if arriving < 1.0:
+            still = self._absorber.vertices.is_constant
+            tree = self._still if still else self._tree(frame)
+            absorb(starts, ends, tree, arriving, visibility)
+
+    @cached_property
+    def _still(self) -> TriangleTree:
+        return self._tree(0)
+
+    def _tree(self, frame: int) -> TriangleTree:
+        corners = self._absorber.vertices.at(frame)[self._absorber.triangles[self._order]]
+        boxes = np.empty((len(self._ends), 6))
+        faces = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
+        box_nodes(self._ends, self._ranges, faces, boxes)
+        return TriangleTree(self._ends, self._ranges, boxes, corners)
+
+
+def _rows(points: Tensor) -> FloatArray:
+    """(N, 3) of (3, N) points."""
+    return np.ascontiguousarray(points.detach().cpu().numpy().T, dtype=np.float64)
+
 
 _VERTICES_PER_THREAD = 5_000
 _CORNERS = tuple((x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1))
@@ -51,7 +120,7 @@ class GradientNoise:
         Args:
             points: (3, N), 1 the longest wavelength.
         """
-        if is_compiled() and not points.is_cuda:
+        if runs_loops(points):
             found: Tensor = _CompiledNoise.apply(self, points)  # type: ignore[no-untyped-call]
             return found
         return self.torch_vectors(points)
@@ -140,7 +209,7 @@ class FieldFlow:
 
     def _values(self, time: Tensor, points: Tensor) -> Tensor:
         """(3 or 4, N) at (3, N) points in cells and a number of frames."""
-        if is_compiled() and not points.is_cuda:
+        if runs_loops(points):
             found: Tensor = _Compiled.apply(self, time, points)  # type: ignore[no-untyped-call]
             return found
         return self.torch_values(time, points)

@@ -23,7 +23,7 @@ from ..geometry.groups import grouped
 from ..geometry.segments import segment_sums
 from ..geometry.tet_mesh import TetMesh
 from ..scene.forces import Fluid
-from .gravity import Gravity
+from .body_forces import Gravity
 from .potential import Potential, PrescribedPotential, TimeStep
 
 

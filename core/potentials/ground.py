@@ -15,9 +15,9 @@ from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.tensor_channel import CachedAt
-from ..compiled import is_compiled
+from ..compiled import runs_loops
 from ..geometry.segments import segment_sums
-from ..kernels import embedded_points as loops
+from ..kernels import obstacle_points as loops
 from ..kernels.barrier import barrier, barrier_derivatives
 from ..scene.friction import MIN_SLIDE_RATIO, Coefficients, f0, f1, slide_stiffness
 from .potential import Potential, TimeStep
@@ -162,7 +162,7 @@ class EmbeddedPoints(GroundPoints):
     @staticmethod
     def _has_loops(values: Tensor) -> bool:
         on_tape = values.requires_grad
-        return is_compiled() and not (values.is_cuda or on_tape) and values.is_floating_point()
+        return runs_loops(values) and not on_tape and values.is_floating_point()
 
     def _loop(self, loop: Callable[..., None], values: Tensor, out: Tensor) -> None:
         rows = values.contiguous().view(-1, values.shape[-1]).numpy()

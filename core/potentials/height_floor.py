@@ -15,9 +15,8 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import CachedAt
 from ..assembly.tets import Tets
-from ..compiled import is_compiled
-from ..kernels.flat_tets import PressedTets
-from ..kernels.tet_heights import LEAST_SQUARE, ROOT_3, height_ratios_on_cpu
+from ..compiled import runs_loops
+from ..kernels.flat_tets import LEAST_SQUARE, ROOT_3, PressedTets, height_ratios_on_cpu
 from ..materials import StableNeoHookean
 from .elasticity import Elasticity
 from .posed_elasticity import PosedElasticity
@@ -33,7 +32,7 @@ _EPSILON[[0, 2, 1], [2, 1, 0], [1, 0, 2]] = -1.0
 
 def height_ratios(tets: Tets, positions: Tensor) -> Tensor:
     """(M,) η of each tet at (3, N) positions."""
-    if is_compiled() and not positions.is_cuda:
+    if runs_loops(positions):
         return height_ratios_on_cpu(positions, tets.corners, tets.gradients_by_tet)
     return height_derivatives_of(tets.deformation_gradients(positions))[0]
 

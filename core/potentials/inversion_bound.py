@@ -6,7 +6,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ..kernels.torch_matrices import cofactors3
+from ..math3.torch_matrices import cofactors3
 
 # Of the step size to the first flat tet: there, the energy has no bound.
 MARGIN_RATIO = 0.9

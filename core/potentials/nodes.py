@@ -20,7 +20,7 @@ from ..scene.channel import Channel, FrameTimes
 from ..scene.scene import Scene
 from ..scene.soft_body import PerTet, SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of
-from .gravity import Gravity
+from .body_forces import Gravity
 from .potential import Potential
 
 

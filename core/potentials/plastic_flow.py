@@ -36,12 +36,19 @@ from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import CachedAt
 from ..assembly.tets import Tets
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.eigensystem import Eigensystem, in_stretches
-from ..kernels.laws import has_kernel
+from ..kernels.elasticity import has_kernel
 from ..kernels.plastic_flow import MIN_SQUARED_STRETCH, FlowKernel
-from ..kernels.torch_matrices import det3, diagonal, diagonalize, matmul3, signed_svd
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..materials.material import PARAMETERS
+from ..math3.torch_matrices import (
+    Eigensystem,
+    det3,
+    diagonal,
+    diagonalize,
+    in_stretches,
+    matmul3,
+    signed_svd,
+)
 from ..scene.soft_body import PerTet, SoftBody
 from .elasticity import Elasticity
 from .potential import TimeStep
@@ -113,7 +120,7 @@ ROWS = 10
 
 
 class TetFlow:
-    """On a CPU compiled loops over tets serve, where numba is installed; elsewhere passes.
+    """Plastic flow of tets: compiled loops on a CPU, torch passes on CUDA.
 
     A stiffness that is keyed to k makes the moduli k times as large, and no tet stronger. How tets
     flow hangs on ratios alone, so that yield stress and hardening count 1/k as much instead.

@@ -14,14 +14,13 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
-from ..compiled import is_compiled
+from ..compiled import runs_loops
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.elasticity import ElasticityKernel
-from ..kernels.held_tets import write_held_shapes
-from ..kernels.posed_tets import HeldShapes, PosedTetsKernel
-from ..kernels.torch_matrices import inverses3, matmul3, signed_svd
+from ..kernels.posed_tets import HeldShapes, PosedTetsKernel, write_held_shapes
 from ..materials import Material
 from ..materials.material import PARAMETERS
+from ..math3.torch_matrices import inverses3, matmul3, signed_svd
 from .elasticity import Elasticity
 from .potential import PrescribedPotential
 
@@ -260,7 +259,7 @@ class _HeldTets:
         self._gradients = own.tets.shape_gradients[1:].clone()
         self._volumes = own.tets.volumes.clone()
         self._pull = template.new_zeros(3, len(vertices))
-        self._is_looped = is_compiled() and not which.is_cuda
+        self._is_looped = runs_loops(which)
         if self._is_looped:
             self._by_tet = np.ascontiguousarray(self._gradients.permute(2, 0, 1).numpy())
             self._all = np.arange(len(tets))

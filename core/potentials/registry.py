@@ -15,19 +15,16 @@ from ..scene.force_fields import ForceField, Wind
 from ..scene.forces import Accelerations, BodyForce, Drag, Fluid, Force, Pressure, TargetVolume
 from ..scene.goals import GoalDampers, Goals, Support
 from ..scene.stitches import Stitches
-from .drag import DragForce
+from .body_forces import DragForce, Gravity, VertexAccelerations
 from .enclosed_volume import EnclosedVolume
 from .enclosed_volume import Pressure as PressureEnergy
 from .enclosed_volume import TargetVolume as TargetVolumeEnergy
 from .field_force import FieldForce, FieldSamples, SampledLaw
-from .field_laws import FieldLaw, Law, WindLaw
-from .field_shadow import FieldShadow
+from .field_laws import FieldLaw, FieldShadow, Law, WindLaw
 from .fluid import Buoyancy, FluidDrag, SubmergedTets
 from .goals import GoalDamping, GoalSprings
-from .gravity import Gravity
 from .nodes import Nodes
 from .potential import Potential
-from .vertex_accelerations import VertexAccelerations
 
 
 def potentials_of(force: Force, nodes: Nodes) -> list[Potential]:

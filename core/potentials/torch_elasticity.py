@@ -10,9 +10,8 @@ from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS
 from ..assembly.tets import Tets
-from ..kernels.eigensystem import Eigensystem, eigensystem
-from ..kernels.torch_matrices import matmul3, signed_svd
 from ..materials import InvariantMaterial, Material, StretchMaterial
+from ..math3.torch_matrices import Eigensystem, eigensystem, matmul3, signed_svd
 
 
 class TorchElasticity:
@@ -96,7 +95,7 @@ _COMPONENTS = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 
 
 class TorchGreenStrain:
-    """For CUDA, and where numba is missing."""
+    """Green strains by torch passes, for CUDA."""
 
     def __init__(self, tets: Tets) -> None:
         self._tets = tets

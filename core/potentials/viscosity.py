@@ -11,7 +11,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
-from ..compiled import is_compiled
+from ..compiled import runs_loops
 from ..kernels.green_strain import GreenStrainKernel
 from .potential import PrescribedPotential, TimeStep
 from .torch_elasticity import TorchGreenStrain
@@ -45,7 +45,7 @@ class Viscosity(PrescribedPotential):
         super().__init__(stiffness or TensorChannel(shear.new_ones(1)))
         self.tets, self._unscaled = tets, (shear, bulk)
         self._shear, self._bulk = self.parameters * shear, self.parameters * bulk
-        on_cpu = is_compiled() and not shear.is_cuda
+        on_cpu = runs_loops(shear)
         self._strains: GreenStrainKernel | TorchGreenStrain = (
             GreenStrainKernel(tets) if on_cpu else TorchGreenStrain(tets)
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.components import components
+from ..geometry.groups import components
 from ..geometry.triangles import compact_indices
 from .intersections import Surfaces, find_close
 

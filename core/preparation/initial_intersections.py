@@ -10,22 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IntersectionError
-from ..kernels.surface_overlap import STACK_SIZE, Objects, first_in_the_way
+from ..geometry.triangle_loops import STACK_SIZE, Objects, first_in_the_way
 from ..scene.collision_points import CollisionPoints
 from ..scene.contact_distances import contact_distances, ground_distance
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from .initial_configuration import InitialBody, InitialConfiguration
+from .intersection_report import IntersectingObject, IntersectionReport
 from .intersections import (
     TOUCHING_RATIO,
-    IntersectingObject,
-    IntersectionReport,
     Intersections,
     Surfaces,
+    SurfaceTrees,
     find_intersections,
 )
-from .overlap_contraction import contract_overlap
-from .surface_trees import SurfaceTrees
+from .overlap_contraction import InitialBody, InitialConfiguration, contract_overlap
 
 Points = NDArray[np.float64]
 IsClear = Callable[[Points], bool]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What intersects, and the report of it. No torch here."""
+"""Faces of surfaces that intersect, found in trees of their boxes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,140 @@ from numpy.typing import NDArray
 
 from ..geometry.box_pairs import Boxes
 from ..geometry.groups import grouped
-from ..kernels.triangle_pairs import write_near
-from .surface_trees import SurfaceTrees
+from ..geometry.triangle_loops import write_hits, write_near
+from ..kernels.bounding_volumes import Trees, box_nodes, build_tree, leaf_pairs, tree_pairs
+
+Points = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceTrees:
+    """One tree of boxes for each object that has triangles.
+
+    Args:
+        order: (F,) triangles in the order of the leaves.
+        corners: (F, 3, 3) their corners in that order, in metres.
+        groups: (T,) the object that each tree belongs to.
+        roots: (T,) first node of each tree.
+        ends: (N,) node after the last one below each node.
+        ranges: (N, 2) triangles below each node, in the order of the leaves.
+        boxes: (N, 6) least and largest x, y, z of each node.
+    """
+
+    order: Indices
+    corners: Points
+    groups: NDArray[np.int32]
+    roots: NDArray[np.int32]
+    ends: NDArray[np.int32]
+    ranges: NDArray[np.int32]
+    boxes: Points
+
+    @staticmethod
+    def of(corners: Points, objects: NDArray[np.int32], margin: float = 0.0) -> SurfaceTrees:
+        """Make the trees.
+
+        Args:
+            corners: (F, 3, 3) of triangles, at least one.
+            objects: (F,) the object of each triangle.
+            margin: by which boxes are larger on all sides, in metres.
+        """
+        numbers = np.unique(objects)
+        sorted_faces, starts = grouped(objects, int(numbers[-1]) + 1)
+        centres = corners.mean(axis=1)
+        orders, roots, ends, ranges, nodes, faces = [], [], [], [], 0, 0
+        for number in numbers:
+            order = sorted_faces[starts[number] : starts[number + 1]].astype(np.int32)
+            tree_ends, tree_ranges = build_tree(centres, order)
+            orders.append(order)
+            roots.append(nodes)
+            ends.append(tree_ends + np.int32(nodes))
+            ranges.append(tree_ranges + np.int32(faces))
+            nodes, faces = nodes + len(tree_ends), faces + len(order)
+        leaves = np.concatenate(orders)
+        ordered = np.ascontiguousarray(corners[leaves])
+        of_faces = np.concatenate([ordered.min(axis=1) - margin, ordered.max(axis=1) + margin], 1)
+        all_ends, all_ranges = np.concatenate(ends), np.concatenate(ranges)
+        boxes = np.empty((nodes, 6))
+        box_nodes(all_ends, all_ranges, of_faces, boxes)
+        return SurfaceTrees(
+            order=leaves.astype(np.intp),
+            corners=ordered,
+            groups=numbers.astype(np.int32),
+            roots=np.array(roots, dtype=np.int32),
+            ends=all_ends,
+            ranges=all_ranges,
+            boxes=boxes,
+        )
+
+    def leaves(self, can_collide: NDArray[np.bool_]) -> NDArray[np.int32]:
+        """Find the pairs of leaves whose boxes overlap, each once; a leaf with itself, too.
+
+        Args:
+            can_collide: (O, O) which objects are compared, on the diagonal whether with themselves.
+
+        Returns:
+            (K, 2) nodes.
+        """
+        still = np.zeros((len(self.roots), 3))
+        unextended = np.zeros(can_collide.shape)
+        trees = Trees(np.zeros(1, dtype=np.int32), self.groups, unextended, 0.0)
+        by_lowest_x = np.argsort(self.boxes[self.roots, 0], kind="stable").astype(np.int32)
+        near = tree_pairs(
+            *(self.boxes, still, self.roots, trees, np.ascontiguousarray(can_collide)),
+            *(1.0, by_lowest_x),
+        )
+        every = np.ones(len(self.ends), dtype=bool)
+        nodes = self.boxes, self.boxes, self.ends, every, self.roots
+        pairs: NDArray[np.int32] = leaf_pairs(*nodes, near, np.zeros((len(near), 5)))[:, :2]
+        return np.ascontiguousarray(pairs)
+
+
+def segment_hits(
+    begin: Points,
+    end: Points,
+    vertices: Points,
+    triangles: NDArray[np.int32],
+    owners: NDArray[np.int32] | None = None,
+    vertex_owners: NDArray[np.int32] | None = None,
+) -> tuple[Indices, Indices, NDArray[np.float64]]:
+    """Each crossing of a segment and a triangle.
+
+    Args:
+        begin, end: (S, 3) of the segments.
+        vertices, triangles: (V, 3) and (F, 3).
+        owners, vertex_owners: (S,) and (V,), where segments pass through triangles of their owner.
+
+    Returns:
+        The segments, the triangles, and the shares of the way from begin to end.
+    """
+    if len(triangles) == 0 or len(begin) == 0:
+        none = np.empty(0, dtype=np.intp)
+        return none, none, np.empty(0)
+    objects = np.zeros(len(triangles), dtype=np.int32)
+    skipped = np.full((len(begin), 2), -1, dtype=np.int32)
+    if owners is not None and vertex_owners is not None:
+        objects = vertex_owners[triangles[:, 0]]
+    trees = SurfaceTrees.of(vertices[triangles], objects)
+    if owners is not None:
+        bounds = np.append(trees.roots, len(trees.ends)).astype(np.int32)
+        tree = np.searchsorted(trees.groups, owners)
+        has_tree = trees.groups[np.minimum(tree, len(trees.groups) - 1)] == owners
+        tree = tree[has_tree]
+        skipped[has_tree] = np.stack([bounds[tree], bounds[tree + 1]], axis=1)
+    segments = np.ascontiguousarray(begin), np.ascontiguousarray(end)
+    nodes = trees.ends, trees.ranges, trees.boxes
+    count, room = 0, 4 * len(begin)
+    while True:
+        found, shares = np.empty((room, 2), dtype=np.int64), np.empty(room)
+        count = write_hits(*segments, trees.corners, nodes, skipped, found, shares)
+        if count <= room:
+            break
+        room = count
+    segment, triangle = found[:count, 0], trees.order[found[:count, 1]]
+    order = np.lexsort((triangle, segment))
+    return segment[order], triangle[order], shares[:count][order]
+
 
 #: Triangles closer than this ratio of the size of everything count as touching.
 TOUCHING_RATIO = 1e-12
@@ -177,68 +309,3 @@ def near_others(
         overlap &= boxes.high[own] >= bounds.low[second]
         near[own] |= overlap.all(axis=1)
     return near
-
-
-Vector = tuple[float, float, float]
-
-
-@dataclass(frozen=True, eq=False)
-class IntersectingObject:
-    """An object that intersects another one or itself.
-
-    Args:
-        name: of the object.
-        faces: (K,) indices of the triangles concerned among those that touch.
-        points: (K, 3) their centres, in metres.
-    """
-
-    name: str
-    faces: NDArray[np.int64]
-    points: NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class IntersectionReport:
-    """All that intersects at the start.
-
-    Args:
-        offenders: each object once.
-        offsets: what to move bodies by to part them, in metres, by their names; None where moving
-            does not help.
-    """
-
-    offenders: list[IntersectingObject]
-    offsets: dict[str, Vector] | None
-
-    @property
-    def farthest(self) -> float:
-        """Length of the longest of the offsets, in metres."""
-        return max(
-            (float(np.linalg.norm(offset)) for offset in (self.offsets or {}).values()), default=0
-        )
-
-    def record(self) -> dict[str, Any]:
-        """As JSON."""
-        return {
-            "offenders": [
-                {"name": each.name, "faces": each.faces.tolist(), "points": each.points.tolist()}
-                for each in self.offenders
-            ],
-            "offsets": self.offsets,
-        }
-
-    @staticmethod
-    def of(record: dict[str, Any]) -> IntersectionReport:
-        """What ``record`` wrote; KeyError, TypeError and ValueError where it did not."""
-        offenders = [
-            IntersectingObject(
-                str(each["name"]),
-                np.array(each["faces"], dtype=np.int64),
-                np.array(each["points"], dtype=np.float64).reshape(-1, 3),
-            )
-            for each in record["offenders"]
-        ]
-        offsets = record["offsets"]
-        if offsets is not None:
-            offsets = {name: (float(x), float(y), float(z)) for name, (x, y, z) in offsets.items()}
-        return IntersectionReport(offenders, offsets)

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 from scipy.sparse.linalg import LinearOperator, lobpcg, splu
 
-from ..geometry.components import components
-from ..geometry.groups import equal_rows
+from ..geometry.groups import components, equal_rows
 from ..geometry.tet_mesh import FACES, TetMesh
 from ..scene.scene import Scene
 from ..scene.soft_body import PerTet, SoftBody

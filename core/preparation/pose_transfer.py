@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
-from ..geometry.components import components
 from ..geometry.embedding import Embedding
+from ..geometry.groups import components
 from ..geometry.rigid_fit import rigid_fits
 from ..geometry.tet_mesh import FACES, TetMesh
 from ..geometry.triangles import closest_among_near

@@ -24,7 +24,12 @@ from ..scene.skin import Skin, SurfaceMesh
 from ..scene.soft_body import SoftBody
 from .attached_vertices import pin_to_collider
 from .carried_parts import carried_parts
-from .contact_surface import MAX_SCENE_FACES, with_contact_surfaces
+from .contact_surface import (
+    MAX_SCENE_FACES,
+    boundary_surface,
+    with_contact_surfaces,
+    without_crossings,
+)
 from .pins import pinned_tet_vertices, transfer_path
 from .pose_transfer import with_detail, with_pose
 from .surface_normals import outward_normals
@@ -36,7 +41,6 @@ from .transfers import (
     with_tet_control,
     with_tet_rest_shape,
 )
-from .uncrossed_surface import boundary_surface, without_crossings
 
 # Of the size of a surface: as far as a copy may be from it, by rounding in single precision.
 ROUNDING_RATIO = 1e-6

@@ -41,16 +41,16 @@ RESULTS = {
         "Pa",
         "tet",
         "How hard the material is strained: what ductile ones yield by",
-        "stress.von_mises",
+        "fields.von_mises",
     ),
     "stretch": ResultRow(
         "Stretch",
         "",
         "tet",
         "How many times its length the most stretched direction has; 1 at rest",
-        "stretch.largest_stretch",
+        "fields.largest_stretch",
     ),
-    "speed": ResultRow("Speed", "m/s", "vertex", "How fast it moves", "speed.speed"),
+    "speed": ResultRow("Speed", "m/s", "vertex", "How fast it moves", "fields.speed"),
     "contact_pressure": ResultRow(
         "Contact Pressure",
         "Pa",
@@ -63,7 +63,7 @@ RESULTS = {
         "",
         "tet",
         "How far it has been deformed for good, added up; 0 where it has always come back",
-        "plastic_strain.plastic_strain",
+        "fields.plastic_strain",
     ),
 }
 

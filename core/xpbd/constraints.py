@@ -11,10 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import is_compiled, use_threads
+from ..compiled import runs_loops, use_threads
 from ..geometry.groups import grouped
-from ..kernels.torch_matrices import cofactors3, diagonalize, matmul3
 from ..kernels.xpbd_tets import BASIS, COMPLIANCES, TRACES, relax_green_strains, relax_neo_hookean
+from ..math3.torch_matrices import cofactors3, diagonalize, matmul3
 from ..potentials import Elasticity
 
 
@@ -117,7 +117,7 @@ class Constraints(ABC):
     def set_step(self, squared_steps: Tensor) -> None:
         """Chooses the squared length of the steps that follow, (N,) in s², alike in a body."""
         tet_parameters = self._tet_parameters(squared_steps[self._corners[0].long()])
-        if is_compiled() and not tet_parameters.is_cuda:
+        if runs_loops(tet_parameters):
             tet_data = torch.cat(
                 [self._gradients[1:].reshape(9, -1), self._weights, tet_parameters]
             )
@@ -140,7 +140,7 @@ class Constraints(ABC):
 
         On CUDA it is recorded: nothing in it may look at values.
         """
-        if is_compiled() and not positions.is_cuda:
+        if runs_loops(positions):
             use_threads(len(self._volumes) // (len(self._offsets) - 1), TETS_PER_THREAD)
             self._loop(positions.numpy(), self._tet_corners, self._tet_data, self._offsets)
             return

@@ -46,8 +46,8 @@ def _check_moves() -> Iterator[None]:
 
 @pytest.fixture
 def without_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Makes torch passes serve, as where numba is missing."""
-    monkeypatch.setattr("supple.core.compiled.numba", None)
+    """Makes torch passes serve the CPU, as they serve CUDA."""
+    monkeypatch.setattr("supple.core.compiled.LOOP_DEVICE", "none")
     # Tests' arrays are too small to share, and threads that wait for others take long.
     threads = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -24,7 +24,7 @@ from supple.core.compiled import compiled
 # What it calls is compiled and kept where it is, too.
 del sys.modules["supple.core.kernels.deformation"]
 from supple.core.kernels.deformation import signed_svd
-from supple.core.kernels.matrices import matrix_of
+from supple.core.math3.matrices import matrix_of
 
 @compiled(parallel=True)
 def factors(matrices, out):
@@ -234,7 +234,6 @@ def _allocates(loop: Any) -> bool:
 
 def test_what_calls_a_loop_that_makes_arrays_is_declared_to_make_arrays_itself() -> None:
     # Else nobody would ever free those.
-    pytest.importorskip("numba")
     for module in pkgutil.iter_modules(kernels.__path__, f"{kernels.__name__}."):
         importlib.import_module(module.name)
     own = {id(loop) for loop in compiled.loops}

@@ -18,7 +18,7 @@ LATE = {
     "job.tiny_scenes": "Blender's process reads how many there are, and has no torch",
     "job.warm_up": "the worker says which modules it loads, and how far it is",
     "job.worker": "a worker that waits begins without the solver",
-    "materials.stretch_material": "Blender's process describes materials, and has no torch",
+    "materials.material": "Blender's process describes materials, and has no torch",
     "meshing": "Blender's process names the ways to mesh, and has no numba",
     "potentials.registry": "scenes without stitches need no sparse matrices of scipy",
     "preparation.prepared": "scenes that touch nothing need no search for intersections",

@@ -25,7 +25,7 @@ CHOICE = ("NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES")
 # A loop and those that it calls, in other files; whether it was compiled already.
 USE = """
 import numpy
-from supple.core.kernels.straight_paths import deviation_ratios
+from supple.core.kernels.clearance import deviation_ratios
 points = numpy.arange(12.0).reshape(4, 3)
 ones, out = numpy.ones(4), numpy.zeros(4)
 print(deviation_ratios(points, points, points, points, 0.0, 2.0, ones, out) ** 2)
@@ -128,7 +128,7 @@ def _make_unreadable(shipped: Path) -> None:
 
 def _change_source(shipped: Path) -> None:
     """Of what the loop calls, in another file than its own."""
-    source = shipped.parent / "kernels" / "vectors.py"
+    source = shipped.parent / "math3" / "vectors.py"
     source.write_text(source.read_text() + "\n# Another.\n")
 
 
@@ -193,8 +193,8 @@ def test_what_would_serve_no_other_machine_is_not_put_with_the_extension(
 
 def test_loops_go_by_what_is_in_the_sources_not_by_where_they_lie(tmp_path: Path) -> None:
     for place in ("one", "other"):
-        shutil.copytree(ROOT / "core" / "kernels", tmp_path / place / "core" / "kernels")
+        shutil.copytree(ROOT / "core" / "math3", tmp_path / place / "core" / "math3")
     found = {extension_zip.fingerprint(tmp_path / place) for place in ("one", "other")}
     assert len(found) == 1
-    (tmp_path / "other" / "core" / "kernels" / "vectors.py").write_text("")
+    (tmp_path / "other" / "core" / "math3" / "vectors.py").write_text("")
     assert extension_zip.fingerprint(tmp_path / "other") not in found

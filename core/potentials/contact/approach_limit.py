@@ -16,8 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...geometry.box_pairs import Boxes, pairs_among
-from ...geometry.components import components
-from ...geometry.groups import chunks, expand, grouped, runs
+from ...geometry.groups import chunks, components, expand, grouped, runs
 from ...geometry.rigid_motion import rigid_velocity
 from ...linear_solvers.rigid_modes import bisect
 from ...meshing.local_thickness import samples

@@ -8,10 +8,9 @@ import math
 import numpy as np
 
 from ...errors import InstabilityError
-from ...kernels.surface_barrier import add_barrier_gradient, barrier_sum
+from ...kernels.barrier import add_barrier_gradient, barrier_sum
 from ...scene.scene import Scene
-from .distance_hessian import HessianFactors, distance_hessian_factors
-from .stencils import Stencils
+from .stencils import HessianFactors, Stencils, distance_hessian_factors
 from .surface import CollisionSurface
 from .topology import Points, Values
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled import use_threads
-from ...geometry.components import components
+from ...geometry.groups import components
 from ...kernels.bounding_volumes import (
     Trees,
     box_nodes,

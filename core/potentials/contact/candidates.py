@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels.detection import CandidateStencils
-from ...kernels.sorted_pairs import find_among, merged
+from ...kernels.broad_phase import find_among, merged
+from ...kernels.continuous_collision import CandidateStencils
 
 IndexPairs = NDArray[np.int32]
 

@@ -8,7 +8,12 @@ import math
 import numpy as np
 
 from ...compiled import use_threads
-from ...kernels.detection import CandidateStencils, distances, step_sizes, vertex_min_distances
+from ...kernels.continuous_collision import (
+    CandidateStencils,
+    distances,
+    step_sizes,
+    vertex_min_distances,
+)
 from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
 from .broad_phase import BroadPhase
 from .candidates import Candidates

@@ -12,8 +12,7 @@ from scipy import sparse
 
 from ...scene.friction import MIN_SLIDE_RATIO, Coefficients, f0, slide_stiffness
 from .barrier import ContactBarrier
-from .distance_hessian import HessianFactors
-from .stencils import Stencils
+from .stencils import HessianFactors, Stencils
 from .surface import CollisionSurface
 from .topology import Points, Values
 

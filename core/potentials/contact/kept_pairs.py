@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled import use_threads
-from ...kernels.kept_pairs import (
+from ...kernels.broad_phase import (
     SERVED,
     WORN,
     box_moves,

@@ -24,10 +24,9 @@ from .approach_limit import ApproachLimit
 from .barrier import AdaptiveStiffness, ContactBarrier, physical_stiffness
 from .detection import Detection
 from .displacement_limit import DisplacementLimit
-from .distance_hessian import assembled
 from .friction import ContactFriction
 from .normal_collisions import NormalCollisions
-from .stencils import Stencils
+from .stencils import Stencils, assembled
 from .surface import CollisionSurface
 from .topology import Points, Values
 

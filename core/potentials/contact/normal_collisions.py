@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kernels import collision_weights as kernels
-from ...kernels.collision_keys import (
+from ...kernels import collisions as kernels
+from ...kernels.collisions import (
     EDGE_EDGE,
     EDGE_VERTEX,
     FACE_VERTEX,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled import use_threads
-from ...kernels.detection import CandidateStencils
-from ...kernels.straight_paths import deviation_ratios, follow
+from ...kernels.clearance import deviation_ratios, follow
+from ...kernels.continuous_collision import CandidateStencils
 from .broad_phase import BroadPhase, Sweep
 from .candidates import Candidates
 from .surface import CollisionSurface

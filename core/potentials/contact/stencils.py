@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Closest points, normal Jacobian and mollifier of collisions."""
+"""Vertices of collisions at positions, and Gauss–Newton Hessians of their distances."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from ...kernels.stencils import evaluate_stencils, fill_normal_jacobians
+from ...kernels.collisions import evaluate_stencils, fill_normal_jacobians
 from .normal_collisions import NormalCollisions
-from .topology import Points, Values
+from .topology import Indices, Points, Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,3 +82,134 @@ class Stencils:
         jacobians, own = np.empty((len(self), 4, 3)), self.collisions
         fill_normal_jacobians(self.points, own.vertices, own.features, jacobians)
         return jacobians
+
+
+class PairHessians(Protocol):
+    """Second derivatives by the vertices of pairs."""
+
+    @property
+    def vertices(self) -> Indices:
+        """(K, 4) that each pair lies between; any may be there twice."""
+
+    def __len__(self) -> int: ...
+
+    def matrices(self) -> Values:
+        """(K, 12, 12) of each pair, in N/m; rows are 3 × vertex + component."""
+
+
+@dataclass(frozen=True, eq=False)
+class HessianFactors:
+    """The matrix of Σ w (Σ_i r_i · x_i)²: positive semi-definite, whatever the rows are.
+
+    Args:
+        vertices: (K, 4) that each pair lies between; any may be there twice.
+        rows: (K, R, 4, 3) r, by vertex and component.
+        weights: (K, R) w, none of them negative, in N/m for rows without units.
+    """
+
+    vertices: Indices
+    rows: Values
+    weights: Values
+
+    def __len__(self) -> int:
+        return len(self.vertices)
+
+    def matrices(self) -> Values:
+        """(K, 12, 12) of each pair."""
+        # Both factors are the same, and so the products are symmetric to the last bit.
+        roots = np.sqrt(self.weights)[:, :, None] * self.rows.reshape(*self.weights.shape, 12)
+        return np.asarray(roots.swapaxes(1, 2) @ roots)
+
+
+def assembled(parts: Sequence[PairHessians], count: int) -> Any:
+    """(3V, 3V) their sum over ``count`` vertices, in blocks, each of which is there once and
+    ascending; rows are 3 × vertex + component."""
+    vertices = np.concatenate([part.vertices for part in parts])
+    blocks, end = np.empty((len(vertices), 4, 4, 3, 3)), 0
+    for part in parts:
+        start, end = end, end + len(part)
+        blocks[start:end] = part.matrices().reshape(-1, 4, 3, 4, 3).swapaxes(2, 3)
+    rows, columns = np.repeat(vertices, 4, axis=1).ravel(), np.tile(vertices, 4).ravel()
+    order = _sorted(columns, count)
+    order = order[_sorted(rows[order], count)]
+    keys = rows[order] * count + columns[order]
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    offsets = np.append(first, len(keys))
+    gather = sparse.csr_array((np.ones(len(keys)), order, offsets), shape=(len(first), len(keys)))
+    total = (gather @ blocks.reshape(-1, 9)).reshape(-1, 3, 3)
+    different = keys[first]
+    bounds = np.searchsorted(different, count * np.arange(count + 1))
+    return sparse.bsr_array(
+        (total, different % count, bounds), shape=(3 * count, 3 * count), blocksize=(3, 3)
+    )
+
+
+def _sorted(indices: Indices, count: int) -> NDArray[np.int32]:
+    """The order of indices below ``count``, of equal ones that in which they are: by counting, as
+    columns of a sparse matrix are, which takes a third of the time of sorting."""
+    size = len(indices)
+    entries = (np.ones(size, dtype=np.int8), indices, np.arange(size + 1))
+    order: NDArray[np.int32] = sparse.csr_array(entries, shape=(size, count)).tocsc().indices
+    return order
+
+
+# It takes the place of zero, which nothing can be divided by.
+MIN_NORM = 1e-300
+
+
+def distance_hessian_factors(
+    stencils: Stencils, forces: Values, second_derivatives: Values
+) -> HessianFactors:
+    """The second derivative of Σ e(d), d the distances, bounded from above by sums of squares.
+
+    With unit normal n, displacement δ = Σ c_i δx_i and force F = −e' it is
+
+        e'' (n·δ)² − F d''
+
+    where d'' is the second derivative of the distance. In a direction t along an edge or in a face
+    that is close, σ = t·δ is the tangential displacement, and the normal turns by
+    τ = Σ t·w_i n·δx_i:
+
+        d'' = Σ_t (2 σ τ − d τ²) = Σ_t 2 s τ,  s = σ − ½ d τ
+
+    In others d'' is not negative, and left out. Of −2 s τ = ((s − L τ)² − (s + L τ)²) / 2L the
+    first is kept, for each t. L makes s and L τ as large as each other; then it is all that is
+    positive of it.
+
+    Args:
+        forces: (K,) F of each, in newtons, none negative.
+        second_derivatives: (K,) e'' in N/m, none negative.
+    """
+    coefficients, normals = stencils.coefficients[:, :, None], stencils.normals
+    jacobians = stencils.normal_jacobians
+    rows, weights = [coefficients * normals[:, None]], [second_derivatives]
+    for tangents in _tangents(jacobians, normals):
+        rotations = np.einsum("kai,ki->ka", jacobians, tangents)
+        displacements = coefficients * tangents[:, None]
+        rotated = rotations[:, :, None] * normals[:, None]
+        displacements -= (0.5 * stencils.distances)[:, None, None] * rotated
+        displacement_norms, rotation_norms = _norms(displacements), _norms(rotated)
+        inverse = rotation_norms / np.maximum(displacement_norms, MIN_NORM)
+        lever = np.divide(
+            displacement_norms,
+            rotation_norms,
+            out=np.zeros(len(displacement_norms)),
+            where=rotation_norms > 0.0,
+        )
+        rows.append(displacements - lever[:, None, None] * rotated)
+        weights.append(0.5 * forces * inverse)
+    vertices = stencils.collisions.vertices
+    return HessianFactors(vertices, np.stack(rows, axis=1), np.stack(weights, axis=1))
+
+
+def _tangents(jacobians: Points, normals: Points) -> tuple[Points, Points]:
+    """Two (K, 3) unit tangents, the first one along the normal Jacobian of an edge's ends."""
+    # Of two edges one alone may have its closest point inside.
+    own = np.where(jacobians[:, 1].any(axis=1)[:, None], jacobians[:, 1], jacobians[:, 2])
+    first = own - np.einsum("ki,ki->k", own, normals)[:, None] * normals
+    first = first / np.maximum(np.linalg.norm(first, axis=1), MIN_NORM)[:, None]
+    return first, np.cross(normals, first)
+
+
+def _norms(rows: Points) -> Values:
+    return np.asarray(np.sqrt(np.einsum("kai,kai->k", rows, rows)))

@@ -12,7 +12,6 @@ import pytest
 
 import supple
 from supple.addon.capture.scene import capture
-from supple.addon.worker import solver_environment
 from supple.core.scene.contact_settings import Contact
 from supple.core.scene.scene import Scene
 
@@ -57,14 +56,6 @@ def test_a_lone_body_that_cannot_touch_itself_does_without_unless_it_always_shou
         setattr(holder, name, usual)
     settings.contact, settings.integrator = "always", "xpbd"
     assert "XPBD does not support contact" in refusal()
-
-
-def test_a_lone_body_does_without_where_the_solver_compiles_nothing(add_body, monkeypatch):
-    add_body()
-    monkeypatch.setattr(solver_environment, "may_have", lambda package: package != "numba")
-    assert captured().contact is None
-    add_body("Other", location=(3, 0, 0))
-    assert captured().contact is not None
 
 
 def test_a_lone_body_may_cross_itself_at_the_start_unless_it_always_touches(scene, add_body):

@@ -16,8 +16,7 @@ from supple.addon.capture import fingerprint
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.core import Absorber, Channel, ForceField
-from supple.core.potentials.field_laws import FieldLaw
-from supple.core.potentials.field_shadow import FieldShadow
+from supple.core.potentials.field_laws import FieldLaw, FieldShadow
 
 # Of particles, in seconds, whatever the frame rate.
 FRAME = 0.04

@@ -22,7 +22,7 @@ from supple.addon.reports import intersections
 from supple.addon.worker import solver_environment, warm_worker
 from supple.core.errors import SuppleError
 from supple.core.job import Job
-from supple.core.preparation.intersections import IntersectionReport
+from supple.core.preparation.intersection_report import IntersectionReport
 
 from ..conftest import working_here
 from ..layout import Layout, drawn

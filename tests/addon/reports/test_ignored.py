@@ -314,6 +314,16 @@ def test_substeps_are_ignored_where_a_tolerance_says_how_long_all_steps_are(scen
     assert messages() == []
 
 
+def test_an_older_file_that_asks_for_single_precision_is_told_that_it_gets_double(scene, add_body):
+    add_body()
+    read = getattr(scene.supple, "bl_system_properties_get", None)
+    stored = scene.supple if read is None else read(do_create=True)
+    stored["precision"] = 1
+    assert only().startswith("Scene: the file was made with single precision")
+    stored["precision"] = 0
+    assert messages() == []
+
+
 @pytest.mark.parametrize("integrator", ["symplectic_euler", "midpoint", "runge_kutta4"])
 def test_friction_passes_are_ignored_where_no_step_is_implicit(scene, add_body, integrator):
     add_body()

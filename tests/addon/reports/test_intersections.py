@@ -18,7 +18,7 @@ from supple.addon.reports import intersections
 from supple.addon.worker import session
 from supple.core.errors import SuppleError
 from supple.core.job import Job
-from supple.core.preparation.intersections import IntersectingObject, IntersectionReport
+from supple.core.preparation.intersection_report import IntersectingObject, IntersectionReport
 from supple.core.scene.contact_settings import Contact
 
 

@@ -77,6 +77,7 @@ def test_an_empty_folder_is_no_package(
     assert solver_environment.why_incomplete().startswith("The solver lacks the package SciPy.")
     (solver_folder / "scipy" / "__init__.py").touch()
     assert solver_environment.may_have("scipy")
+    assert solver_environment.why_incomplete().startswith("The solver lacks the package numba.")
 
 
 def test_a_named_python_that_does_not_exist_is_reported_and_not_passed_over(
@@ -117,15 +118,19 @@ def test_outside_blenders_extensions_the_cure_is_pip(tmp_path: Path) -> None:
 # Completeness
 
 
-def test_a_solver_without_scipy_is_refused_with_the_button_that_helps(
-    monkeypatch: pytest.MonkeyPatch, solver_folder: Path, tmp_path: Path
+@pytest.mark.parametrize(("missing", "label"), [("scipy", "SciPy"), ("numba", "numba")])
+def test_a_solver_that_lacks_a_package_is_refused_with_the_button_that_helps(
+    monkeypatch: pytest.MonkeyPatch, solver_folder: Path, tmp_path: Path, missing: str, label: str
 ) -> None:
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path / "empty")])
     put_torch(solver_folder)
-    with pytest.raises(SuppleError, match=r"SciPy.*Choose Install Solver\."):
+    for name in {"scipy", "numba"} - {missing}:
+        (solver_folder / name).mkdir()
+        (solver_folder / name / "__init__.py").touch()
+    with pytest.raises(SuppleError, match=rf"{label}.*Choose Install Solver\."):
         solver_environment.check_complete()
-    (solver_folder / "scipy").mkdir()
-    (solver_folder / "scipy" / "__init__.py").touch()
+    (solver_folder / missing).mkdir()
+    (solver_folder / missing / "__init__.py").touch()
     assert solver_environment.why_incomplete() == ""
 
 

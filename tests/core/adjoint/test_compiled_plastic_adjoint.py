@@ -10,12 +10,9 @@ import torch
 from supple.core import Plasticity, Scene, SoftBody
 from supple.core.adjoint.plastic_adjoint import CompiledPlasticAdjoint, PlasticAdjoint
 from supple.core.adjoint.quantities import Derivation
-from supple.core.compiled import is_compiled
 from supple.core.materials import StableNeoHookean
 from supple.core.system import System
 from supple.verification.meshes import block
-
-pytestmark = pytest.mark.skipif(not is_compiled(), reason="numba is missing")
 
 MESH = block((1, 1, 2), (0.1, 0.1, 0.2))
 SECONDS = 0.01

@@ -31,11 +31,11 @@ from supple.core.integrators import (
     RungeKutta4,
     SymplecticEuler,
 )
-from supple.core.kernels.closest_points import closest_points
-from supple.core.kernels.detection import stencil
+from supple.core.kernels.continuous_collision import stencil
 from supple.core.kernels.pair_weights import pair_weight, within_step
-from supple.core.kernels.vectors import four_points
 from supple.core.materials import StableNeoHookean
+from supple.core.math3.closest_points import closest_points
+from supple.core.math3.vectors import four_points
 from supple.tests.core.adjoint.central_differences import Comparison, Values
 from supple.tests.core.adjoint.test_contact import (
     CUBES,

@@ -12,7 +12,6 @@ from supple.core import (
     Attachment,
     Channel,
     Contact,
-    ContactSurface,
     Ground,
     InstabilityError,
     Plasticity,
@@ -25,7 +24,6 @@ from supple.core import (
     Stitches,
 )
 from supple.core.adjoint import settle, simulate
-from supple.core.geometry.embedding import embed
 from supple.core.integrators import XPBD, Adaptive, Automatic, ImplicitEuler, SymplecticEuler
 from supple.core.materials import Linear, StableNeoHookean
 from supple.tests.core.tether import Tether
@@ -87,17 +85,6 @@ def test_other_integrators_are_refused(integrator: Any) -> None:
 def test_attachments_are_for_implicit_steps() -> None:
     with pytest.raises(SceneError, match="attachments in explicit steps; choose ImplicitEuler"):
         simulate(attached(), SymplecticEuler(), frames=1)
-
-
-def test_a_ground_under_the_points_of_a_surface_needs_compiled_loops(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Without them explicit steps look at all points at once."""
-    seen = ContactSurface(CUBE.vertices, CUBE.surface, embed(CUBE, CUBE.vertices))
-    scene = Scene([body(seen_surface=seen)], ground=Ground())
-    monkeypatch.setattr("supple.core.adjoint.refusals.is_compiled", lambda: False)
-    with pytest.raises(SceneError, match="explicit steps without numba; choose ImplicitEuler"):
-        simulate(scene, SymplecticEuler(), frames=1)
 
 
 def test_a_tensor_where_nothing_can_be_differentiated_by_is_refused() -> None:

@@ -13,7 +13,6 @@ import torch
 from supple.core import Channel, Goals, Ground, InstabilityError, Scene, Simulator, SoftBody
 from supple.core.adjoint import settle, simulate
 from supple.core.adjoint.step_adjoint import StepAdjoint
-from supple.core.compiled import numba
 from supple.core.integrators import (
     BDF2,
     SDIRK2,
@@ -222,13 +221,6 @@ def test_gravity_of_a_free_fall_has_its_closed_form() -> None:
     assert gravity.grad[2].item() == pytest.approx(step**2 * 20 * 21 / 2)
 
 
-def test_tensors_of_single_precision_get_gradients_of_theirs() -> None:
-    density = torch.tensor(1000.0, requires_grad=True)
-    frame = simulate(bar({"density": density}), ImplicitEuler(), frames=1)[0]
-    frame.positions[0].sum().backward()
-    assert density.grad is not None and density.grad.dtype == torch.float32 and density.grad != 0
-
-
 def test_a_step_that_did_not_converge_gives_no_gradient(monkeypatch: Any) -> None:
     monkeypatch.setattr("supple.core.integrators.implicit_stepper.MAX_ITERATIONS", 1)
     young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
@@ -236,37 +228,3 @@ def test_a_step_that_did_not_converge_gives_no_gradient(monkeypatch: Any) -> Non
     assert not frame.report.solver_statistics.converged
     with pytest.raises(InstabilityError, match=r"frame 1.*did not converge.*substeps"):
         frame.positions[0].sum().backward()
-
-
-@pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
-def test_without_compiled_loops_it_comes_to_the_same(
-    steps: str, without_compiled_loops: None
-) -> None:
-    integrator, options = STEPS[steps]
-    young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
-    frames = simulate(bar({"young": young}), integrator, **options)
-    torch.stack([part.sum() for part in outcome_of(frames)]).sum().backward()
-    assert young.grad is not None
-    passes = young.grad.item()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("supple.core.compiled.numba", numba)
-        young.grad = None
-        frames = simulate(bar({"young": young}), integrator, **options)
-        torch.stack([part.sum() for part in outcome_of(frames)]).sum().backward()
-    loops: Any = young.grad
-    assert passes == pytest.approx(loops.item(), rel=1e-6)
-
-
-@pytest.mark.parametrize("scheme", [(ImplicitEuler(), 4), (SymplecticEuler(), 16)])
-def test_single_precision_is_enough_for_a_rough_gradient(scheme: tuple[Integrator, int]) -> None:
-    gradients = []
-    for precision in (torch.float64, torch.float32):
-        young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
-        body = SoftBody(CUBE, StableNeoHookean(young), velocity=(0.0, 0.0, -0.5))
-        scene = Scene([body], ground=Ground(0.02, friction=0.25, distance=0.002))
-        integrator, substeps = scheme
-        frames = simulate(scene, integrator, frames=1, substeps=substeps, dtype=precision)
-        frames[-1].positions[0].square().sum().backward()
-        assert young.grad is not None
-        gradients.append(young.grad.item())
-    assert gradients[1] == pytest.approx(gradients[0], rel=0.05)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.adjoint.tape_plasticity import exponential, logarithm, positive_part
+from supple.core.adjoint.tape import exponential, logarithm, positive_part
 
 
 @pytest.mark.parametrize("function", [exponential, logarithm, positive_part])

@@ -164,12 +164,6 @@ def test_what_is_to_hit_a_target_is_checked(what: dict[str, Any], message: str) 
         hit_target(thrown((0.0, 0.0, 1.0), (0, 0, 0)), (0.1, 0.0, 0.1), 2, **what)
 
 
-def test_a_throw_in_single_precision_hits_too() -> None:
-    scene = thrown((0.0, 0.0, 1.0), (0, 0, 0))
-    throw = hit_target(scene, (0.1, 0.0, 0.3), 2, dtype=torch.float32)
-    assert throw.hits
-
-
 def animation(young: Any) -> list[Any]:
     return [f.positions[0].numpy() for f in Simulator(bar(young), device="cpu").run(4)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.components import components
+from supple.core.geometry.groups import components
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.tets_around import TetsAround, barycentric_maps
+from supple.core.geometry.surface_tets import TetsAround, barycentric_maps
 
 # Below, a tet with a corner at the origin; on its face z = 0 two copies of another, of which the
 # second is higher; and two that share the origin alone with it, over both.

@@ -201,17 +201,6 @@ def test_two_bodies_attached_to_each_other_hang_together_from_a_pin() -> None:
 # Precision and devices
 
 
-@pytest.mark.parametrize("friction", [0.0, 0.5])
-def test_single_precision_runs_without_intersections(friction) -> None:
-    scene = stacked(velocity=(0.0, 0.0, -1.0))
-    contact = Contact(distance=REACH, friction=friction)
-    scene = replace(scene, ground=Ground(friction=friction), contact=contact)
-    simulator = Simulator(scene, dtype=torch.float32)
-    for frame in checked(simulator, 6):
-        assert frame.positions[0].dtype == torch.float32
-    assert frame.report.solver_statistics.contacts > 0
-
-
 FRAMES = 3
 
 

@@ -28,8 +28,8 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.integrators.explicit_stepper import ExplicitStepper
+from supple.core.kernels.barrier import surface_force
 from supple.core.kernels.contact_constraints import GROUND
-from supple.core.kernels.surface_barrier import surface_force
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.height_floor import FLOOR_RATIO, HeightRatios
 from supple.core.scene.contact_settings import ContactSurface
@@ -249,11 +249,6 @@ def test_a_saved_state_goes_on_to_the_same_bits(frames: int) -> None:
     resumed.state = resumed.state.restored(frames, arrays)
     *_, found = resumed.run(3)
     assert torch.equal(torch.cat(found.positions), torch.cat(expected.positions))
-
-
-def test_single_precision_lets_nothing_through() -> None:
-    simulator = Simulator(meeting(), SymplecticEuler(), dtype=torch.float32)
-    assert max(frame.report.solver_statistics.contacts for frame in checked(simulator, 8)) > 0
 
 
 def test_the_original_formulation_serves_where_its_stiffness_is_given() -> None:

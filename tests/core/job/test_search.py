@@ -16,7 +16,7 @@ from supple.core.adjoint import simulate
 from supple.core.integrators import BDF2, Integrator, SymplecticEuler, mesh_contact_step
 from supple.core.integrators.contact_failures import DivergedStepError
 from supple.core.job import Job, Settings
-from supple.core.job.search import Search, with_body
+from supple.core.job.follow import Search, with_body
 from supple.core.preparation.prepared import prepare
 
 from .test_fit import bar

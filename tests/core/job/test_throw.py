@@ -13,8 +13,8 @@ import pytest
 from supple.core import Collider, Contact, Ground, InstabilityError, Scene
 from supple.core.job import Job, Settings, fits
 from supple.core.job.fit import mean_of
+from supple.core.job.follow import with_body
 from supple.core.job.run import simulator_of
-from supple.core.job.search import with_body
 from supple.core.job.worker import work
 from supple.core.preparation.prepared import prepare
 

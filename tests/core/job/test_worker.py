@@ -20,12 +20,10 @@ from supple.core import Scene, Skin, SoftBody, SurfaceMesh
 from supple.core.errors import JobError
 from supple.core.integrators import implicit_stepper
 from supple.core.job import Job, Settings
-from supple.core.job.worker import work
 from supple.core.scene.contact_settings import Contact
 from supple.tests.core import apart
 
 from ..box_job import COMMAND, box, box_job, run
-from .tiny_job import tiny_job
 
 RECORD = {
     "frame", "time", "seconds", "substeps", "kinetic_energy", "elastic_energy",
@@ -78,28 +76,19 @@ def test_the_worker_says_how_it_steps_and_how_far_it_is(tmp_path: Path) -> None:
 
 WITHOUT_NUMBA = """
 import sys
-from pathlib import Path
 sys.modules["numba"] = None
-from supple.core.job.worker import work
-work(Path(sys.argv[1]))
+from supple.core.__main__ import main
+sys.exit(main(sys.argv[1:]))
 """
 
 
-def test_without_numba_it_says_so_and_simulates(tmp_path: Path) -> None:
-    job = tiny_job(tmp_path, 1)
+def test_without_numba_a_worker_refuses_in_a_line_with_the_cure(tmp_path: Path) -> None:
+    box_job(tmp_path, 1)
     command = [sys.executable, "-c", WITHOUT_NUMBA, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "numba is not installed" in done.stdout
-    assert job.last_frame() == 1
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-def test_frames_have_the_precision_that_was_asked_for(tmp_path: Path, dtype: str) -> None:
-    job = box_job(tmp_path, 1)
-    Job.create(tmp_path, job.scene, replace(job.settings, dtype=dtype))
-    work(tmp_path)
-    assert job.read_frame(1).dtype == dtype
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: The solver needs the package numba, which ")
+    assert "Install Solver" in done.stderr
 
 
 def test_a_waiting_worker_whose_job_folder_is_not_there_says_so_in_a_line(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from supple.core.kernels.contact_constraints import (
     find_pairs,
     write_pairs,
 )
-from supple.core.kernels.detection import CandidateStencils, distances
+from supple.core.kernels.continuous_collision import CandidateStencils, distances
 from supple.core.potentials.contact.topology import Topology, topology
 
 OBJECTS = 3

@@ -16,7 +16,7 @@ from supple.core.kernels.clearance import (
     path_bends,
     stay_separated,
 )
-from supple.core.kernels.detection import CandidateStencils
+from supple.core.kernels.continuous_collision import CandidateStencils
 
 REACH = 1e-3
 #: A still point, one that moves, and a triangle across the x-axis.

@@ -19,7 +19,7 @@ from supple.core.kernels.contact_constraints import (
     gather,
     leave_out_idle,
 )
-from supple.core.kernels.detection import CandidateStencils
+from supple.core.kernels.continuous_collision import CandidateStencils
 from supple.core.potentials.contact.broad_phase import BroadPhase
 from supple.tests.core.kernels.linear_contacts import barrier_of, matrix
 from supple.tests.core.kernels.loose_parts import (

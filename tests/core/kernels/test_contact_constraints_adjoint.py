@@ -11,7 +11,6 @@ import pytest
 from scipy.spatial import ConvexHull
 
 from supple.core.integrators.contact_nodes import no_constraints
-from supple.core.kernels.closest_points import closest_points
 from supple.core.kernels.contact_constraints import (
     Constraints,
     Interpolation,
@@ -19,10 +18,11 @@ from supple.core.kernels.contact_constraints import (
     write_pairs,
 )
 from supple.core.kernels.contact_constraints_adjoint import compliances_back, pairs_back
-from supple.core.kernels.detection import CandidateStencils, stencil
+from supple.core.kernels.continuous_collision import CandidateStencils, stencil
 from supple.core.kernels.pair_weights import pair_weight
 from supple.core.kernels.relaxation_adjoint import ByConstraints, by_constraints
-from supple.core.kernels.vectors import four_points
+from supple.core.math3.closest_points import closest_points
+from supple.core.math3.vectors import four_points
 from supple.core.potentials.contact.topology import topology
 from supple.tests.core.kernels.loose_parts import dhats_of
 

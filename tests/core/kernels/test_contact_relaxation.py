@@ -10,14 +10,13 @@ import pytest
 import torch
 from scipy.optimize import minimize_scalar
 
-from supple.core.kernels.barrier import barrier_derivative
+from supple.core.kernels.barrier import barrier_derivative, surface_force
 from supple.core.kernels.contact_constraints import GROUND, SURFACES
 from supple.core.kernels.contact_relaxation import (
     coulomb_friction,
     pressed_ratio,
     surface_proximal,
 )
-from supple.core.kernels.surface_barrier import surface_force
 from supple.tests.core.kernels.linear_contacts import (
     MOBILITY,
     UP,

@@ -14,8 +14,8 @@ from supple.core.kernels.continuous_collision import (
     REMAINING_DISTANCE_RATIO,
     distance_lower_bound,
     pair_step_size,
+    separation,
 )
-from supple.core.kernels.separation import separation
 
 kit: Any = pytest.importorskip("ipctk")
 

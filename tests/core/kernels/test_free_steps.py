@@ -7,8 +7,12 @@ import numpy as np
 import pytest
 
 from supple.core.kernels.contact_constraints import Interpolation
-from supple.core.kernels.continuous_collision import pair_step_size
-from supple.core.kernels.detection import CandidateStencils, distances, stencil
+from supple.core.kernels.continuous_collision import (
+    CandidateStencils,
+    distances,
+    pair_step_size,
+    stencil,
+)
 from supple.core.kernels.free_steps import (
     KEPT_HEIGHT_RATIO,
     pair_step_sizes,
@@ -16,7 +20,7 @@ from supple.core.kernels.free_steps import (
     shorten_falls,
 )
 from supple.core.kernels.ground_constraints import GroundLaws
-from supple.core.kernels.vectors import four_points
+from supple.core.math3.vectors import four_points
 
 #: Two corners above a triangle, one beside it, and an edge above one of its own.
 CORNERS, EDGE = [[0.0, 0, 1], [0.3, 0.2, 1], [9, 9, 9]], [[0.0, -4, 2], [0, -2, 2]]

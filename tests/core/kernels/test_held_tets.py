@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.kernels.held_tets import held_shape
+from supple.core.kernels.posed_tets import held_shape
 
 LEAST = 0.2
 

@@ -6,9 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.kernels.lifts import lift
+from supple.core.kernels.ground_path import carriers, lift, solve
 from supple.core.kernels.obstacle_points import EmbeddedGround
-from supple.core.kernels.point_systems import carriers, solve
 
 COUNT, POINTS, DISTANCE, GROUND = 12, 40, 0.01, 0.3
 HELD = 5

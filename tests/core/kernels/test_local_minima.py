@@ -9,15 +9,10 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from supple.core.kernels.closest_features import (
-    CROSSING,
-    FACE_INSIDE,
-    code_of_edges,
-    place_on_face,
-)
-from supple.core.kernels.closest_features import between_edges as difference_of_edges
-from supple.core.kernels.closest_features import from_face as difference_from_face
 from supple.core.kernels.local_minima import RAMP_SINE, edge_share, face_share
+from supple.core.math3.closest_points import CROSSING, FACE_INSIDE, code_of_edges, place_on_face
+from supple.core.math3.closest_points import between_edges as difference_of_edges
+from supple.core.math3.closest_points import from_face as difference_from_face
 from supple.core.potentials.contact.topology import Topology, topology
 
 Points = np.ndarray

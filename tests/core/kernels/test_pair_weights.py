@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from supple.core.kernels.contact_constraints import Constraints
-from supple.core.kernels.detection import CandidateStencils
+from supple.core.kernels.continuous_collision import CandidateStencils
 from supple.core.potentials.contact.topology import topology
 from supple.tests.core.kernels.loose_parts import found_at, laws_of
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from supple.core.kernels.collision_keys import POINT_EDGE, POINT_FACE, POINTS
+from supple.core.kernels.collisions import POINT_EDGE, POINT_FACE, POINTS
 from supple.core.kernels.rest_distance import (
     REST_DISTANCE_RATIO,
     SEARCH_RADIUS_RATIO,

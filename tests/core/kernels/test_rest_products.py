@@ -5,16 +5,12 @@ import pytest
 import torch
 
 from supple.core import Scene, SoftBody
-from supple.core.compiled import is_compiled
-from supple.core.kernels.elastic_derivatives import ElasticDerivativesKernel
-from supple.core.kernels.laws import Constants
-from supple.core.kernels.rest_products import RestProducts
-from supple.core.kernels.torch_matrices import matmul3
+from supple.core.adjoint.force_loops import ElasticDerivativesKernel, RestProducts
+from supple.core.kernels.elasticity import Constants
 from supple.core.materials import InvariantMaterial, NeoHookean, StableNeoHookean
+from supple.core.math3.torch_matrices import matmul3
 from supple.core.system import System
 from supple.verification.meshes import block
-
-pytestmark = pytest.mark.skipif(not is_compiled(), reason="numba is missing")
 
 
 @pytest.mark.parametrize("model", [StableNeoHookean, NeoHookean])

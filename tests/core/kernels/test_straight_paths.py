@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from supple.core.kernels.straight_paths import follow
+from supple.core.kernels.clearance import follow
 
 STEP, MEMORY = 0.02, 0.5
 

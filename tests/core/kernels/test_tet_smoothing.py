@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from supple.core.geometry.tet_mesh import TetMesh
-from supple.core.kernels.tet_smoothing import measure, write_descent
+from supple.core.meshing.lattice_loops import measure, write_descent
 from supple.verification.meshes import block
 
 TARGET, POWER, STIFFNESS, REACH = 0.42, 4, 60.0, 0.4

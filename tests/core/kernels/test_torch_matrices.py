@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.kernels.torch_matrices import cofactors3, det3, inverses3, signed_svd
+from supple.core.math3.torch_matrices import cofactors3, det3, inverses3, signed_svd
 
 
 def _component_first(matrices: torch.Tensor) -> torch.Tensor:

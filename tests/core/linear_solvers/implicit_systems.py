@@ -50,13 +50,12 @@ def implicit_system(
     pinned: tuple[int, ...] = (),
     group_size: int = 20,
     step: float = STEP,
-    dtype: torch.dtype = torch.float64,
     device: torch.device = CPU,
 ) -> ImplicitSystem:
     firsts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
     vertices = np.concatenate([mesh.vertices for mesh in meshes])
     noise = np.random.default_rng(5).normal(scale=0.01, size=vertices.shape)
-    positions = torch.tensor((vertices + noise).T, dtype=dtype, device=device).contiguous()
+    positions = torch.tensor((vertices + noise).T, dtype=torch.float64, device=device).contiguous()
     elasticity = Elasticity(
         StableNeoHookean(young, poisson),
         list(zip(firsts.tolist(), meshes, strict=False)),
@@ -70,9 +69,9 @@ def implicit_system(
     ]
     order = np.concatenate(groups)
     pattern = BlockPattern(elasticity.corners.cpu().numpy(), order, len(vertices), device)
-    matrix = BlockMatrix(pattern, dtype)
+    matrix = BlockMatrix(pattern, torch.float64)
     masses = np.concatenate([mesh.lumped_mass(DENSITY) for mesh in meshes])[order]
-    matrix.add_diagonal(torch.tensor(masses / step**2, dtype=dtype, device=device))
+    matrix.add_diagonal(torch.tensor(masses / step**2, dtype=torch.float64, device=device))
     elasticity.add_hessian(positions, matrix)
     offsets = np.cumsum([0, *map(len, groups)]).astype(np.int32)
     return ImplicitSystem(matrix, positions[:, order].T.contiguous(), offsets)

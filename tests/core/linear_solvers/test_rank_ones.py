@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from supple.core.linear_solvers.conjugate_gradients import RankOneUpdate
 from supple.core.linear_solvers.direct import is_available
 from supple.core.linear_solvers.linear_solver import LinearSolver
-from supple.core.linear_solvers.rank_ones import RankOneUpdate
 from supple.tests.core.dense import dense
 
 from .implicit_systems import ImplicitSystem, implicit_system

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 
 from supple.core.geometry.tet_mesh import signed_volumes
-from supple.core.meshing.bcc_lattice import BccLattice
+from supple.core.meshing.cells import BccLattice
 
 
 def test_lattice_tets_fill_space_and_are_all_alike() -> None:

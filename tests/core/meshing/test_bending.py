@@ -10,8 +10,7 @@ from scipy.sparse.linalg import spsolve
 
 from supple.core import TetMesh
 from supple.core.meshing import tetrahedralize
-from supple.core.meshing.bending import bending_ratio, thin_thickness
-from supple.core.meshing.report import report
+from supple.core.meshing.report import bending_ratio, report, thin_thickness
 from supple.verification.meshes import block
 
 from .meshes import Surface, box

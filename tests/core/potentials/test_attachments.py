@@ -166,14 +166,6 @@ def test_without_attached_bodies_there_is_nothing(scene) -> None:
     assert Attachments.of_scene(replace(scene, attachments=[]), _starts(scene), LIKE) is None
 
 
-def test_it_works_in_single_precision(scene) -> None:
-    single = Attachments.of_scene(scene, _starts(scene), LIKE.float())
-    positions = _shaken(scene)
-    energy = single.energy(positions.float())
-    assert energy.dtype == torch.float32 and energy.ndim == 0
-    assert float(energy) == pytest.approx(float(_of(scene).energy(positions)), rel=1e-3)
-
-
 def test_a_point_that_is_not_there_is_refused_by_name(scene) -> None:
     scene.bodies[2].name = "Lid"
     wrong = replace(scene, attachments=[Attachment(2, [0, 999], 0)])

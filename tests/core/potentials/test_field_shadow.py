@@ -8,12 +8,11 @@ import pytest
 import torch
 
 from supple.core import Absorber, Channel, ForceField, Scene, Simulator, SoftBody, TetMesh
+from supple.core.geometry.triangle_loops import crossing
 from supple.core.integrators import ImplicitEuler, SymplecticEuler
 from supple.core.kernels.bounding_volumes import LEAF_SIZE
-from supple.core.kernels.shadows import is_blocked
-from supple.core.kernels.triangles import crossing
-from supple.core.potentials.field_laws import FieldLaw
-from supple.core.potentials.field_shadow import FieldShadow, _Caster
+from supple.core.kernels.force_fields import is_blocked
+from supple.core.potentials.field_laws import FieldLaw, FieldShadow, _Caster
 
 TRIANGLES = np.array([[0, 1, 2], [0, 2, 3]], dtype=np.int32)
 FRAME = 1.0 / 24.0

@@ -11,14 +11,13 @@ from supple.core import Ground, Scene, Simulator, SoftBody, SurfaceMesh
 from supple.core.errors import IntersectionError, SceneError
 from supple.core.geometry.tet_mesh import signed_volumes
 from supple.core.preparation import initial_intersections
-from supple.core.preparation.initial_configuration import InitialConfiguration
 from supple.core.preparation.initial_intersections import (
     MAX_TRIED_PAIRS,
     MIN_DISTANCE_RATIO,
     resolve_initial_intersections,
 )
 from supple.core.preparation.intersections import find_close, find_intersections
-from supple.core.preparation.overlap_contraction import contract_overlap
+from supple.core.preparation.overlap_contraction import InitialConfiguration, contract_overlap
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.scene.contact_distances import contact_distances, ground_distance
 from supple.core.scene.contact_settings import Attachment, Collider, Contact, ContactSurface

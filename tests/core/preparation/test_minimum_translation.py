@@ -8,10 +8,9 @@ import pytest
 
 from supple.core import Ground, Scene, SoftBody
 from supple.core.geometry.tet_mesh import TetMesh, signed_volumes
-from supple.core.preparation.initial_configuration import InitialConfiguration
 from supple.core.preparation.initial_intersections import minimum_translations
 from supple.core.preparation.intersections import find_close, find_intersections
-from supple.core.preparation.overlap_contraction import contract_overlap
+from supple.core.preparation.overlap_contraction import InitialConfiguration, contract_overlap
 from supple.core.scene.contact_settings import Attachment, Collider, Contact
 from supple.verification.meshes import block
 

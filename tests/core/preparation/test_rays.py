@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.preparation.rays import segment_hits
+from supple.core.preparation.intersections import segment_hits
 
 RNG = np.random.default_rng(4)
 BEGIN, END = RNG.uniform(-1.0, 1.0, (2, 60, 3))

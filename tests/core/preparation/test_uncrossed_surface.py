@@ -4,13 +4,13 @@ from __future__ import annotations
 import numpy as np
 
 from supple.core import TetMesh
-from supple.core.preparation.intersections import Surfaces, find_intersections
-from supple.core.preparation.uncrossed_surface import (
+from supple.core.preparation.contact_surface import (
     boundary_surface,
     crosses_itself,
     spare_unseen,
     without_crossings,
 )
+from supple.core.preparation.intersections import Surfaces, find_intersections
 from supple.core.scene.contact_settings import ContactSurface
 
 from ..meshing.meshes import box, with_shells

@@ -10,8 +10,7 @@ import torch
 from supple.core import Ground, Plasticity, Scene, SceneError, Simulator, SoftBody
 from supple.core.materials import NeoHookean, StVenantKirchhoff
 from supple.core.results import RESULTS
-from supple.core.results.fields import fields_of
-from supple.core.results.stretch import largest_eigenvalue
+from supple.core.results.fields import fields_of, largest_eigenvalue
 from supple.core.system import System
 from supple.tests.core.pretended_cuda import pretended_cuda
 from supple.verification.meshes import block, irregular_block
@@ -58,14 +57,12 @@ def test_the_stretch_is_the_largest_singular_value() -> None:
 
 
 @pytest.mark.parametrize("values", [(1, 1, 1), (2, 2, 1), (2, 1, 1), (0, 0, 0), (3, 0, 0)])
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_eigenvalues_that_are_alike_are_found(values, dtype) -> None:
-    turned, _ = torch.linalg.qr(torch.randn(5, 3, 3, generator=torch.Generator().manual_seed(1)))
-    matrices = (turned @ torch.diag(torch.tensor(values, dtype=torch.float32)) @ turned.mT).to(
-        dtype
-    )
+def test_eigenvalues_that_are_alike_are_found(values) -> None:
+    random = torch.randn(5, 3, 3, generator=torch.Generator().manual_seed(1)).double()
+    turned, _ = torch.linalg.qr(random)
+    matrices = turned @ torch.diag(torch.tensor(values).double()) @ turned.mT
     found = largest_eigenvalue(matrices.permute(1, 2, 0))
-    np.testing.assert_allclose(found.numpy(), float(max(values)), atol=2e-3 if max(values) else 0)
+    np.testing.assert_allclose(found.numpy(), float(max(values)), atol=1e-7)
 
 
 def test_what_falls_is_as_fast_as_it_fell_for() -> None:
@@ -95,7 +92,7 @@ def test_a_result_that_is_unknown_is_refused_with_those_that_are_known() -> None
         Simulator(scene, results="speed")
 
 
-def test_on_a_device_and_in_single_precision_they_are_what_they_are() -> None:
+def test_on_a_device_they_are_the_same() -> None:
     mesh = block((2, 1, 1))
     body = SoftBody(
         *(mesh, NeoHookean(1e4, 0.3)),
@@ -105,8 +102,8 @@ def test_on_a_device_and_in_single_precision_they_are_what_they_are() -> None:
     )
     scene = Scene([body], ground=Ground(distance=0.02))
 
-    def found(device: str, dtype: torch.dtype = torch.float64) -> dict[str, np.ndarray]:
-        system = System(scene, torch.device(device), dtype)
+    def found(device: str) -> dict[str, np.ndarray]:
+        system = System(scene, torch.device(device), torch.float64)
         state = system.initial_state()
         state.positions[2] -= 0.01
         system.plastic_flow.flow(state.positions, 0.1)
@@ -114,12 +111,10 @@ def test_on_a_device_and_in_single_precision_they_are_what_they_are() -> None:
         fields = fields_of(system, lambda: False, tuple(RESULTS))
         return {name: values(state)[0].cpu().numpy() for name, values in fields.items()}
 
-    expected, single = found("cpu"), found("cpu", torch.float32)
+    expected = found("cpu")
     with pretended_cuda():
         on_device = found("cuda")
     for name, values in expected.items():
         largest = float(values.max())
         assert largest > 0.0, name
         np.testing.assert_allclose(on_device[name], values, atol=1e-9 * largest)
-        assert single[name].dtype == np.float32
-        np.testing.assert_allclose(single[name], values, atol=1e-4 * largest)

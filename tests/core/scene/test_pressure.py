@@ -93,20 +93,12 @@ def test_a_thick_balloon_grows_as_lame_says() -> None:
         assert found == pytest.approx(expected, rel=0.01)
 
 
-@pytest.mark.parametrize(
-    ("integrator", "dtype"),
-    [
-        *((each, torch.float64) for each in INTEGRATORS),
-        (SymplecticEuler(), torch.float32),
-        (ImplicitEuler(), torch.float32),
-    ],
-    ids=lambda value: str(value) if isinstance(value, torch.dtype) else type(value).__name__,
-)
-def test_a_keyed_pressure_swells_a_body_in_every_integrator(integrator, dtype) -> None:
+@pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda kind: type(kind).__name__)
+def test_a_keyed_pressure_swells_a_body_in_every_integrator(integrator) -> None:
     frames, pascal = 24, 2e3
     keyed = Channel(np.minimum(np.arange(frames + 1.0), 12.0) / 12.0 * pascal)
     body = cube(pressure=keyed, damping=10.0)
-    *_, last = simulator(body, integrator, dtype=dtype).run(frames)
+    *_, last = simulator(body, integrator).run(frames)
     side = float(np.ptp(last.positions[0][:, 0].numpy()))
     assert side - 1.0 == pytest.approx(pascal / (3.0 * BULK), rel=0.02)
     assert float(last.positions[0].mean()) == pytest.approx(0.5, abs=1e-3)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from supple.core import Collider, Contact, Scene, SoftBody, TetMesh
-from supple.core.kernels.collision_keys import POINT_EDGE, POINT_FACE, POINTS
+from supple.core.kernels.collisions import POINT_EDGE, POINT_FACE, POINTS
 from supple.core.potentials.contact.barrier import ContactBarrier
 from supple.core.potentials.contact.detection import Detection
 from supple.core.potentials.contact.normal_collisions import NormalCollisions

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from supple.core.kernels.collision_keys import POINT_EDGE, POINT_FACE, POINTS
+from supple.core.kernels.collisions import POINT_EDGE, POINT_FACE, POINTS
 from supple.core.potentials.contact.candidates import Candidates
 from supple.core.potentials.contact.normal_collisions import NormalCollisions
 from supple.core.potentials.contact.surface import CollisionSurface

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from supple.core.errors import InstabilityError
-from supple.core.kernels.collision_keys import POINTS
-from supple.core.potentials.contact.distance_hessian import assembled
+from supple.core.kernels.collisions import POINTS
+from supple.core.potentials.contact.stencils import assembled
 from supple.core.potentials.contact.topology import Points
 from supple.tests.core.potentials.contact.close_parts import (
     FAR,

@@ -8,9 +8,8 @@ import pytest
 
 from supple.core import Collider, Contact, Scene, SoftBody
 from supple.core.potentials.contact.barrier import ContactBarrier
-from supple.core.potentials.contact.distance_hessian import assembled
 from supple.core.potentials.contact.friction import ContactFriction
-from supple.core.potentials.contact.stencils import Stencils
+from supple.core.potentials.contact.stencils import Stencils, assembled
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.potentials.contact.topology import Points
 from supple.core.scene.friction import FrictionTable

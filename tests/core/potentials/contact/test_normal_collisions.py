@@ -8,7 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from supple.core import Collider, Contact, Scene, SoftBody, TetMesh
-from supple.core.kernels.closest_features import CROSSING
+from supple.core.math3.closest_points import CROSSING
 from supple.core.potentials.contact.barrier import ContactBarrier
 from supple.core.potentials.contact.candidates import Candidates
 from supple.core.potentials.contact.normal_collisions import NormalCollisions

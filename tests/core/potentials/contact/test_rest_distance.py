@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from supple.core import Collider, Contact, ContactSurface, Scene, SoftBody, TetMesh
-from supple.core.kernels.collision_keys import POINTS
+from supple.core.kernels.collisions import POINTS
 from supple.core.kernels.rest_distance import REST_DISTANCE_RATIO
 from supple.core.potentials.contact.broad_phase import BroadPhase
 from supple.core.potentials.contact.candidates import Candidates

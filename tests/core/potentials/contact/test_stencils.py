@@ -4,8 +4,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.kernels.closest_features import CROSSING
-from supple.core.kernels.collision_keys import POINTS
+from supple.core.kernels.collisions import POINTS
+from supple.core.math3.closest_points import CROSSING
 from supple.core.potentials.contact.topology import Points
 from supple.tests.core.potentials.contact.close_parts import (
     DART,

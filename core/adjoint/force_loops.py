@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Derivatives of elastic and viscous forces by positions, velocities, moduli and rest shapes.
+
+That work is V w(D G, W G, …) of a tet, D, W, … the edges of positions and of other vectors at its
+vertices, and G its shape gradients. With X, Y, … its derivatives by these edges, V ∂w/∂(D G) is
+X G⁻ᵀ, so that the derivative by G is (DᵀX + WᵀY + …) G⁻ᵀ, for every material. What is in brackets
+does not name G: it is added up over steps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..compiled import compiled, shared_range, use_threads
+from ..kernels import elasticity
+from ..kernels.elasticity import (
+    TETS_PER_THREAD,
+    Constants,
+    ElasticityKernel,
+    first_derivatives,
+    second_derivatives,
+    sum_at_vertices,
+)
+from ..math3.matrices import (
+    add3,
+    between,
+    cofactor_change,
+    cofactors,
+    contracted,
+    determinant,
+    full,
+    matmul3,
+    scaled,
+    scaled_symmetric,
+    set_column,
+    symmetric_in,
+    symmetric_product,
+    tet_edges,
+    weighted_sum,
+)
+from ..math3.torch_matrices import cofactors3
+from ..math3.torch_matrices import matmul3 as torch_matmul3
+
+if TYPE_CHECKING:
+    from ..assembly.tets import Tets
+
+
+class RestProducts:
+    """Of the work along one vector field after the other.
+
+    Args:
+        tets: that the forces are of.
+    """
+
+    def __init__(self, tets: Tets) -> None:
+        self._volumes = tets.volumes
+        #: (10, M) DᵀX + WᵀY + … row by row, and the work; loops over tets add to them.
+        self.sums: NDArray[Any] = np.zeros((10, len(tets)), dtype=self._volumes.numpy().dtype)
+
+    def by_gradients(self, gradients: Tensor) -> Tensor:
+        """The (3, 3, M) derivative by shape gradients that are these."""
+        gradients = gradients.detach()
+        cofactors = cofactors3(gradients)
+        products = torch.as_tensor(self.sums[:9]).view(3, 3, -1)
+        return torch_matmul3(products, cofactors) / (gradients[0] * cofactors[0]).sum(0)
+
+    def by_volumes(self) -> Tensor:
+        """The (M,) derivative by the volumes at rest, in which the work is linear."""
+        return torch.as_tensor(self.sums[9]) / self._volumes
+
+    def clear(self) -> None:
+        """Lets go of what has been added."""
+        self.sums.fill(0.0)
+
+
+@compiled(inline=True)
+def add_rest_product(sums: Any, e: int, k: Any, diagonal: float, work: float) -> None:
+    """Adds K + ``diagonal`` I and the work to what is summed of a tet."""
+    sums[0, e] += k[0] + diagonal
+    sums[1, e] += k[1]
+    sums[2, e] += k[2]
+    sums[3, e] += k[3]
+    sums[4, e] += k[4] + diagonal
+    sums[5, e] += k[5]
+    sums[6, e] += k[6]
+    sums[7, e] += k[7]
+    sums[8, e] += k[8] + diagonal
+    sums[9, e] += work
+
+
+class ElasticDerivativesKernel(ElasticityKernel):
+    """Of the tets of one material that is written in I_C and J.
+
+    Args:
+        constants: of the tets.
+    """
+
+    def along(self, positions: Tensor, displacement: Tensor) -> tuple[Tensor, Tensor]:
+        """The second derivative of the energy times a (3, N) displacement, (3, N) in newtons, and
+        the (2, M) derivatives by μ and by λ of the work that the gradient does along it, in m³."""
+        out, works = torch.zeros_like(positions), positions.new_zeros((2, self._corners.shape[1]))
+        self.add_along(positions, displacement, out, works)
+        return out, works
+
+    def add_along(
+        self,
+        positions: Tensor,
+        displacement: Tensor,
+        out: Tensor,
+        works: Tensor,
+        rest: RestProducts | None = None,
+    ) -> None:
+        """Adds what ``along`` gives to (3, N) ``out`` and (2, M) ``works``, and to ``rest`` how
+        that work changes with the rest shape, if anybody asks."""
+        own = self._constants
+        use_threads(self._corners.shape[1], TETS_PER_THREAD)
+        _derivatives(
+            positions.numpy(),
+            displacement.numpy(),
+            self._corners,
+            self._metric,
+            own.moduli,
+            (own.law, own.low, own.high),
+            self._forces,
+            works.numpy(),
+            None if rest is None else rest.sums,
+        )
+        sum_at_vertices(self._forces, self._corners, out.numpy())
+
+
+@compiled()
+def slopes(
+    law: Any,
+    i_c: float,
+    half_di: float,
+    det: float,
+    ddet: float,
+    inverse_volume: float,
+    mu: float,
+    lam: float,
+) -> Any:
+    """p = 2 Ψ_I and q = Ψ_J / 6, how both change, and the derivatives by μ and λ of the work.
+
+    Args:
+        law: its number, and between which J it is valid.
+        half_di: half of the change of I_C.
+        det, ddet: det D and its change, six times the volume's.
+    """
+    number, low, high = law
+    j, dj = inverse_volume / 6.0 * det, inverse_volume / 6.0 * ddet
+    inside = min(max(j, low), high)
+    p, q = first_derivatives(number, i_c, inside, mu, lam)
+    p_i, p_j, q_j = second_derivatives(number, i_c, inside, mu, lam)
+    p_mu, q_mu = first_derivatives(number, i_c, inside, 1.0, 0.0)
+    p_lam, q_lam = first_derivatives(number, i_c, inside, 0.0, 1.0)
+    by_mu = (p_mu * half_di + q_mu * dj) / inverse_volume
+    by_lam = (p_lam * half_di + q_lam * dj) / inverse_volume
+    dj = dj if inside == j else 0.0
+    dp, dq = p_i * half_di + p_j * dj, (p_j * half_di + q_j * dj) / 6.0
+    return p, q / 6.0, dp, dq, by_mu, by_lam
+
+
+@compiled()
+def determinant_change(w: Any, c: Any) -> float:
+    """cof D : W."""
+    first = w[0] * c[0] + w[3] * c[3] + w[6] * c[6]
+    second = w[1] * c[1] + w[4] * c[4] + w[7] * c[7]
+    return first + second + (w[2] * c[2] + w[5] * c[5] + w[8] * c[8])
+
+
+@compiled(parallel=True)
+def _derivatives(
+    positions: Any,
+    displacement: Any,
+    corners: Any,
+    metric: Any,
+    moduli: Any,
+    law: Any,
+    out: Any,
+    works: Any,
+    rest: Any,
+) -> None:
+    """With the edges D, the displacement's W and C = cof D the gradient by the edges is
+    Y = p D V S + q C, p = 2 Ψ_I and q = Ψ_J / 6; this is X, how it changes with D along W, into
+    (9, M).
+
+    DᵀX + WᵀY is (p' DᵀD + p (DᵀW + WᵀD)) V S + (q' det D + q C : W) I; where ``rest`` is None the
+    loop is compiled without it.
+
+    Numbers alone are handed on: arrays that are keep loops from becoming vector instructions.
+    """
+    for e in shared_range(corners.shape[1]):
+        d, w = tet_edges(positions, corners, e), tet_edges(displacement, corners, e)
+        s, half = symmetric_in(metric, e), 0.5 * metric[6, e]
+        squares, change = symmetric_product(d, d), symmetric_product(d, w)
+        c = cofactors(d)
+        det, ddet = determinant(d, c), determinant_change(w, c)
+        i_c, half_di = half * contracted(squares, s), half * contracted(change, s)
+        p, q, dp, dq, by_mu, by_lam = slopes(
+            law, i_c, half_di, det, ddet, metric[6, e], moduli[0, e], moduli[1, e]
+        )
+        works[0, e] += by_mu
+        works[1, e] += by_lam
+        x = matmul3(d, full(scaled_symmetric(dp, s)))
+        x = add3(x, matmul3(w, full(scaled_symmetric(p, s))))
+        set_column(out, e, add3(x, add3(scaled(dq, c), scaled(q, cofactor_change(d, w)))))
+        if rest is not None:
+            k = matmul3(full(weighted_sum(0.5 * dp, squares, p, change)), full(s))
+            work = p * half_di / metric[6, e] + q * ddet
+            add_rest_product(rest, e, k, dq * det + q * ddet, work)
+
+
+class ViscousDerivativesKernel:
+    """Of the tets of one viscosity, and of their elasticity with it, which shares much of the way.
+
+    Args:
+        tets: that have both.
+        constants: of an elasticity that is written in I_C and J; None is none.
+    """
+
+    def __init__(self, tets: Tets, constants: Constants | None = None) -> None:
+        self._tets, self._corners = tets, tets.corners.numpy()
+        self._metric, self._constants = tets.metric_by_tet, constants
+        self._moduli = np.zeros((2, len(tets)), dtype=self._metric.dtype)
+        if constants is not None:
+            self._moduli = constants.moduli
+        self._forces, self._rates = (self._by_edges() for _ in range(2))
+
+    def add_along(
+        self,
+        state: tuple[Tensor, Tensor],
+        displacement: Tensor,
+        moduli: tuple[Tensor, Tensor],
+        factors: tuple[float, float],
+        out: tuple[Tensor, Tensor],
+        works: Tensor,
+        rest: RestProducts | None,
+    ) -> None:
+        """Of the work that the forces do along a (3, N) displacement, adds the (3, N) derivatives
+        by positions and by velocities to ``out``, those by μ, λ, shear and bulk viscosity to (4, M)
+        ``works``, and how it changes with the rest shape to ``rest``, if anybody asks.
+
+        Viscous forces are linear in velocities, by a symmetric matrix.
+
+        Args:
+            state: (3, N) positions and velocities.
+            moduli: (M,) shear and bulk viscosity.
+            factors: on elastic and on viscous forces.
+        """
+        own = self._constants
+        law, low, high = (0, -np.inf, np.inf) if own is None else (own.law, own.low, own.high)
+        number = self._metric.dtype.type
+        use_threads(len(self._tets), elasticity.TETS_PER_THREAD)
+        _viscous_derivatives(
+            (state[0].numpy(), state[1].numpy(), displacement.numpy()),
+            (moduli[0].numpy(), moduli[1].numpy()),
+            self._corners,
+            self._metric,
+            self._moduli,
+            (law, number(low), number(high)),
+            factors,
+            (self._forces, self._rates),
+            works.numpy(),
+            None if rest is None else rest.sums,
+        )
+        sum_at_vertices(self._forces, self._corners, out[0].numpy())
+        sum_at_vertices(self._rates, self._corners, out[1].numpy())
+
+    def _by_edges(self) -> NDArray[Any]:
+        return np.empty((9, len(self._tets)), dtype=self._metric.dtype)
+
+
+@compiled(parallel=True)
+def _viscous_derivatives(
+    state: Any,
+    viscosities: Any,
+    corners: Any,
+    metric: Any,
+    moduli: Any,
+    law: Any,
+    factors: Any,
+    out: Any,
+    works: Any,
+    rest: Any,
+) -> None:
+    """How the work of the forces changes with the positions and with the velocities, by edges: X
+    and Z, (9, M).
+
+    With the edges D, the displacement's W, R = DᵀḊ + ḊᵀD, Q = DᵀW + WᵀD and T(R) = (a V S R V S +
+    b/2 tr(R V S) V S)/V, the forces D T(R) of ``green_strain`` do the work Q : T(R)/2 = R : T(Q)/2.
+    So X = W T(R) + Ḋ T(Q) and Z = D T(Q), and DᵀX + Wᵀ D T(R) + ḊᵀZ is Q T(R) + R T(Q). Elastic
+    forces, see ``elastic_derivatives``, add p V S to T(R), and what is theirs alone.
+
+    Args:
+        state: positions, velocities and the displacement, (3, N) each.
+        law: as of ``slopes``.
+        factors: on elastic and on viscous forces.
+    """
+    positions, velocities, displacement = state
+    (shear, bulk), (elastic, viscous), (forces, rates) = viscosities, factors, out
+    for e in shared_range(corners.shape[1]):
+        d, w = tet_edges(positions, corners, e), tet_edges(displacement, corners, e)
+        r, s = tet_edges(velocities, corners, e), symmetric_in(metric, e)
+        inverse_volume, half = metric[6, e], 0.5 * metric[6, e]
+        squares, change = symmetric_product(d, d), symmetric_product(d, w)
+        rate = symmetric_product(d, r)
+        turned, rate_trace = between(s, rate), contracted(s, rate)
+        along, trace = between(s, change), contracted(s, change)
+        c = cofactors(d)
+        det, ddet = determinant(d, c), determinant_change(w, c)
+        i_c, half_di = half * contracted(squares, s), half * trace
+        p, q, dp, dq, by_mu, by_lam = slopes(
+            law, i_c, half_di, det, ddet, inverse_volume, moduli[0, e], moduli[1, e]
+        )
+        p, q, dp, dq = elastic * p, elastic * q, elastic * dp, elastic * dq
+        works[0, e] += elastic * by_mu
+        works[1, e] += elastic * by_lam
+        works[2, e] += viscous * half * contracted(rate, along)
+        works[3, e] += viscous * 0.5 * half * rate_trace * trace
+        shears, bulks = viscous * inverse_volume * shear[e], viscous * half * bulk[e]
+        t = weighted_sum(shears, turned, p + bulks * rate_trace, s)
+        g = weighted_sum(shears, along, bulks * trace, s)
+        x = add3(matmul3(w, full(t)), matmul3(r, full(g)))
+        y = add3(scaled(dq, c), scaled(q, cofactor_change(d, w)))
+        y = add3(matmul3(d, full(scaled_symmetric(dp, s))), y)
+        set_column(forces, e, add3(x, y))
+        set_column(rates, e, matmul3(d, full(g)))
+        if rest is not None:
+            k = matmul3(full(scaled_symmetric(0.5 * dp, squares)), full(s))
+            k = add3(matmul3(full(change), full(t)), k)
+            k = add3(k, matmul3(full(rate), full(g)))
+            work = 0.5 * contracted(change, t) + q * ddet
+            add_rest_product(rest, e, k, dq * det + q * ddet, work)

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Derivatives of explicit steps' contact with the ground, backwards.
+
+A vertex is lifted to the root u of u − s + κ β'(u) = 0, s its height before and κ the stiffness
+over mass times the squared time, so that du = (ds − β'(u) dκ) / (1 + κ β''(u)). By what its speed
+changes, friction stops it or slows it down.
+
+``embedded_obstacle_barrier`` ends its sweeps before forces have converged: what is differentiated
+is what it did, by going back through the sweeps that it took down, point by point.
+A point is lifted to the root u of u − s + k β'(u) = 0, s its height without its own force and
+k = c w/d̂ of its compliance c, so that du = (ds − β'(u) dk) / (1 + k β''(u)), by the force −w β'(u).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiled import compiled
+from ..kernels.obstacles import ground_derivatives, proximal
+
+
+class VertexContacts(NamedTuple):
+    """S vertices that the ground may push.
+
+    Args:
+        vertices: (S,) of all.
+        weights, distances: (S,) of the barrier, in newtons and metres.
+        static, kinetic: (S,) coefficients of friction.
+        mobility: (S,) in metres a newton over the step.
+        height: of the ground, in metres.
+        min_ratio: of height and distance, told from zero.
+        step: in seconds.
+    """
+
+    vertices: Any
+    weights: Any
+    distances: Any
+    static: Any
+    kinetic: Any
+    mobility: Any
+    height: float
+    min_ratio: float
+    step: float
+
+
+class ByContacts(NamedTuple):
+    """Gradients by members of ``VertexContacts`` of the same name, which grow; (1,) ``height``."""
+
+    weights: Any
+    kinetic: Any
+    mobility: Any
+    height: Any
+
+
+@compiled()
+def _lift(ground: Any, row: int, height: float) -> Any:
+    """By how much the ground changes the speed of a vertex, with u and κ."""
+    distance = ground.distances[row]
+    stiffness = ground.mobility[row] * ground.weights[row] / distance
+    ratio = proximal((height - ground.height) / distance, stiffness, ground.min_ratio)
+    change = (ground.height + ratio * distance - height) / ground.step
+    return change, ratio, stiffness
+
+
+@compiled()
+def change_velocities(ground: Any, rows: Any, heights: Any, velocities: Any, out: Any) -> None:
+    """(3, K) changes of the (3, K) velocities of vertices at (K,) heights."""
+    for k in range(len(rows)):
+        row, x, y = rows[k], velocities[0, k], velocities[1, k]
+        out[2, k], _, _ = _lift(ground, row, heights[k])
+        speed, lost = math.sqrt(x * x + y * y), 1.0
+        if speed > ground.static[row] * out[2, k]:
+            lost = ground.kinetic[row] * out[2, k] / speed
+        out[0, k], out[1, k] = -lost * x, -lost * y
+
+
+@compiled()
+def meet_back(
+    ground: Any, rows: Any, heights: Any, velocities: Any, places: Any, by: Any, out: Any
+) -> None:
+    """Takes back what the ground does to K vertices.
+
+    Args:
+        rows: (K,) of them among the ground's.
+        heights, velocities: (K,) and (3, K) before it.
+        places: (K,) of them in the gradients.
+        by: two (3, …) gradients by positions and velocities after it, which become those before.
+        out: ``ByContacts``.
+    """
+    by_positions, by_velocities = by
+    step = ground.step
+    for k in range(len(rows)):
+        row, v = rows[k], places[k]
+        change, ratio, stiffness = _lift(ground, row, heights[k])
+        x, y = velocities[0, k], velocities[1, k]
+        # Where a vertex is stopped, its way in the step is taken back too.
+        px, py = step * by_positions[0, v], step * by_positions[1, v]
+        by_change, speed = by_velocities[2, v], math.sqrt(x * x + y * y)
+        if speed > ground.static[row] * change:
+            x, y = x / speed, y / speed
+            along = (by_velocities[0, v] + px) * x + (by_velocities[1, v] + py) * y
+            turns = ground.kinetic[row] * change / speed
+            by_velocities[0, v] -= turns * (by_velocities[0, v] + px - along * x)
+            by_velocities[1, v] -= turns * (by_velocities[1, v] + py - along * y)
+            by_change -= ground.kinetic[row] * along
+            out.kinetic[row] -= change * along
+        else:
+            by_velocities[0, v], by_velocities[1, v] = -px, -py
+        slope, curvature = ground_derivatives(ratio, math.log(ratio))
+        by_height = by_positions[2, v] + by_change / step
+        by_start = by_height / (1.0 + stiffness * curvature)
+        by_stiffness = -slope * by_start
+        by_positions[2, v] = by_start - by_change / step
+        out.height[0] += by_height - by_start
+        out.weights[row] += by_stiffness * ground.mobility[row]
+        out.mobility[row] += by_stiffness * ground.weights[row]
+
+
+class PointContacts(NamedTuple):
+    """S points that the ground may push, of N vertices.
+
+    Args:
+        corners: (S, 4) vertices of each point.
+        shares: (S, 4) of them in it.
+        weights, distances: (S,) of the barrier, in newtons and metres.
+        static, kinetic: (S,) coefficients of friction.
+        compliance: (N,) in metres a newton over the step.
+        own: (S,) the same of points.
+        step: in seconds.
+    """
+
+    corners: Any
+    shares: Any
+    weights: Any
+    distances: Any
+    static: Any
+    kinetic: Any
+    compliance: Any
+    own: Any
+    step: float
+
+
+class PointTrace(NamedTuple):
+    """How P points were pushed, by A sweeps of normal forces and B of friction.
+
+    Args:
+        points: (P,) of all.
+        normal, friction: (A, P, 2) and (B, P, 4) as ``SweepTrace`` has them.
+        falls: how many sweeps let normal forces fall.
+        sticks: how many of those of friction took the static coefficient.
+        slides: (P,) whether points have come to slide.
+        normal_forces, friction_forces: (P,) and (P, 2) in the end.
+    """
+
+    points: Any
+    normal: Any
+    friction: Any
+    falls: int
+    sticks: int
+    slides: Any
+    normal_forces: Any
+    friction_forces: Any
+
+
+class ByPoints(NamedTuple):
+    """Gradients by members of ``PointContacts`` of the same name, and (1,) by the height of the
+    ground, which grow."""
+
+    weights: Any
+    static: Any
+    kinetic: Any
+    own: Any
+    compliance: Any
+    height: Any
+
+
+class ByMotion(NamedTuple):
+    """(3, N) gradients by positions and velocities of vertices, (S,) and (S, 2) by forces."""
+
+    positions: Any
+    velocities: Any
+    normal: Any
+    friction: Any
+
+
+@compiled(allocates=True)
+def points_meet_back(points: Any, trace: Any, vertices: Any, later: Any, out: Any, by: Any) -> None:
+    """Takes back how points were pushed; nothing hangs on other points.
+
+    Args:
+        points: ``PointContacts``.
+        trace: ``PointTrace``, whose forces go back to before.
+        vertices: (n,) of the points.
+        later: points with gradients by the forces at the end.
+        out: ``ByPoints``.
+        by: ``ByMotion`` by the end, which becomes that by the start.
+    """
+    step, pushed = points.step, trace.points
+    _keep_pushed(pushed, later, by)
+    for axis in range(2):
+        for v in vertices:
+            # What friction changes of a velocity, it changes of the way in the step.
+            by.velocities[axis, v] += step * by.positions[axis, v]
+    _friction_back(points, trace, out, by)
+    for j in range(len(pushed)):
+        force = trace.normal_forces[j] / step
+        by_force = _move_back(points, pushed[j], force, by.velocities[2], out.compliance)
+        by.normal[pushed[j]] += by_force / step
+    for sweep in range(len(trace.normal) - 1, -1, -1):
+        for j in range(len(pushed) - 1, -1, -1):
+            if points.own[pushed[j]] > 0.0:
+                _push_back(points, trace, j, sweep, out, by)
+    for j in range(len(pushed)):
+        force = trace.normal_forces[j]
+        by_force = _move_back(points, pushed[j], force, by.positions[2], out.compliance)
+        by.normal[pushed[j]] += by_force
+    for axis in range(2):
+        for v in vertices:
+            by.velocities[axis, v] -= step * by.positions[axis, v]
+
+
+@compiled(allocates=True)
+def _keep_pushed(pushed: Any, later: Any, by: Any) -> None:
+    """Keeps of the gradients by forces, those on ``later`` points, what is by those on pushed
+    ones."""
+    kept = np.empty((len(pushed), 3))
+    for j in range(len(pushed)):
+        p = pushed[j]
+        kept[j, 0], kept[j, 1], kept[j, 2] = by.normal[p], by.friction[p, 0], by.friction[p, 1]
+    for p in later:
+        by.normal[p] = by.friction[p, 0] = by.friction[p, 1] = 0.0
+    for j in range(len(pushed)):
+        p = pushed[j]
+        by.normal[p], by.friction[p, 0], by.friction[p, 1] = kept[j, 0], kept[j, 1], kept[j, 2]
+
+
+@compiled(inline=True)
+def _move_back(points: Any, p: int, force: float, wanted: Any, out: Any) -> float:
+    """From (N,) gradients by what a force on point p has moved to that by the force; those by
+    compliances grow."""
+    found = 0.0
+    for k in range(4):
+        v = points.corners[p, k]
+        along = points.shares[p, k] * wanted[v]
+        out[v] += along * force
+        found += along * points.compliance[v]
+    return found
+
+
+@compiled(inline=True)
+def _push_back(points: Any, trace: Any, j: int, sweep: int, out: Any, by: Any) -> None:
+    """Through a normal force, to the one that there was before."""
+    p, after, before = trace.points[j], trace.normal_forces[j], trace.normal[sweep, j, 0]
+    own, distance, weight = points.own[p], points.distances[p], points.weights[p]
+    along = _move_back(points, p, after - before, by.positions[2], out.compliance)
+    trace.normal_forces[j] = before
+    wanted, by.normal[p] = by.normal[p] + along, -along
+    root = trace.normal[sweep, j, 1]
+    if sweep >= trace.falls and after == before:
+        by.normal[p] += wanted
+        return
+    if root >= 1.0:
+        return
+    first, second = ground_derivatives(root, math.log(root))
+    stiffness = own * weight / distance
+    by_start = -wanted * weight * second / (1.0 + stiffness * second)
+    by_stiffness = -first * by_start
+    out.weights[p] += by_stiffness * own / distance - first * wanted
+    out.own[p] += (by_stiffness * weight - by_start * before) / distance
+    by.normal[p] -= by_start * own / distance
+    out.height[0] -= by_start / distance
+    for k in range(4):
+        by.positions[2, points.corners[p, k]] += points.shares[p, k] * by_start / distance
+
+
+@compiled(allocates=True)
+def _friction_back(points: Any, trace: Any, out: Any, by: Any) -> None:
+    """Through all of friction."""
+    pushed, normal = trace.points, trace.normal_forces
+    limits, by_limits = np.empty_like(normal), np.zeros_like(normal)
+    for j in range(len(pushed)):
+        coefficients = points.kinetic if trace.slides[j] else points.static
+        limits[j] = coefficients[pushed[j]] * normal[j]
+    for sweep in range(len(trace.friction) - 1, -1, -1):
+        if sweep == trace.sticks - 1:
+            for j in range(len(pushed)):
+                p = pushed[j]
+                if trace.slides[j]:
+                    out.kinetic[p] += by_limits[j] * normal[j]
+                    by.normal[p] += by_limits[j] * points.kinetic[p]
+                    limits[j], by_limits[j] = points.static[p] * normal[j], 0.0
+        for j in range(len(pushed) - 1, -1, -1):
+            before = trace.friction[sweep, j]
+            if limits[j] > 0.0 or before[0] != 0.0 or before[1] != 0.0:
+                by_limits[j] += _stop_back(points, trace, j, before, limits[j], out, by)
+    for j in range(len(pushed)):
+        p = pushed[j]
+        out.static[p] += by_limits[j] * normal[j]
+        by.normal[p] += by_limits[j] * points.static[p]
+        for axis in range(2):
+            force, wanted = trace.friction_forces[j, axis] / points.step, by.velocities[axis]
+            by_force = _move_back(points, p, force, wanted, out.compliance)
+            by.friction[p, axis] += by_force / points.step
+
+
+@compiled(inline=True)
+def _stop_back(
+    points: Any, trace: Any, j: int, before: Any, limit: float, out: Any, by: Any
+) -> float:
+    """Through a force of friction, to the one that there was before; the gradient by its limit."""
+    p, by_limit = trace.points[j], 0.0
+    own = points.own[p] / points.step
+    by_x = _slip_back(points, trace, j, 0, before[0], out, by)
+    by_y = _slip_back(points, trace, j, 1, before[1], out, by)
+    x, y = before[2], before[3]
+    size = math.sqrt(x * x + y * y)
+    if size > limit:
+        by_limit = (by_x * x + by_y * y) / size
+        by_x = limit / size * (by_x - by_limit * x / size)
+        by_y = limit / size * (by_y - by_limit * y / size)
+    by.friction[p, 0] += by_x
+    by.friction[p, 1] += by_y
+    out.own[p] += (by_x * (before[0] - x) + by_y * (before[1] - y)) / points.own[p]
+    for k in range(4):
+        share = points.shares[p, k] / own
+        by.velocities[0, points.corners[p, k]] -= share * by_x
+        by.velocities[1, points.corners[p, k]] -= share * by_y
+    return by_limit
+
+
+@compiled(inline=True)
+def _slip_back(
+    points: Any, trace: Any, j: int, axis: int, before: float, out: Any, by: Any
+) -> float:
+    """The gradient by the new force along one axis, which goes back to the old one."""
+    p, change = trace.points[j], (trace.friction_forces[j, axis] - before) / points.step
+    along = _move_back(points, p, change, by.velocities[axis], out.compliance) / points.step
+    wanted, by.friction[p, axis] = by.friction[p, axis] + along, -along
+    trace.friction_forces[j, axis] = before
+    return wanted

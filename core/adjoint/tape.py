@@ -1,0 +1,597 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Energies of tets, plastic flow and forces on autograd's tape.
+
+Formulas and sources: ``core/potentials/plastic_flow.py`` and ``yielding_elasticity.py``. What is
+there by principal stretches is here by L = ½ ln FᵀF, of which all is a function in the same axes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..assembly.tets import Tets
+from ..kernels.elasticity import Constants, ElasticityKernel
+from ..kernels.plastic_flow import MIN_SQUARED_STRETCH
+from ..materials import Material
+from ..math3.torch_matrices import matmul3, trace3
+from ..potentials import (
+    Elasticity,
+    PrescribedPotential,
+    Pressure,
+    TargetVolume,
+    TimeStep,
+    Viscosity,
+)
+from ..potentials.body_forces import DragForce, VertexAccelerations
+from ..potentials.field_force import FieldForce, turned
+from ..potentials.field_laws import Response
+from ..potentials.fluid import Buoyancy, FluidDrag, SubmergedTets
+from ..potentials.plastic_flow import TetFlow
+from ..system import System
+from .force_loops import ElasticDerivativesKernel
+from .quantities import Quantities
+
+
+class TapeElasticity:
+    """The gradient of an elasticity, as a function on autograd's tape.
+
+    A compiled loop gives its exact second derivative where there is one for the material; autograd
+    goes through its stresses elsewhere.
+    """
+
+    def __init__(self, part: Elasticity) -> None:
+        self.part, self._corners = part, part.tets.corners.long().reshape(-1)
+        #: None where autograd goes through the stresses.
+        self.derivatives: ElasticDerivativesKernel | None = None
+        if isinstance(part.kernel, ElasticityKernel):
+            constants = Constants(part.material, part.tets.volumes)
+            self.derivatives = ElasticDerivativesKernel(constants, part.tets)
+
+    def gradient(self, positions: Tensor, mu: Tensor, lam: Tensor, tets: Tets) -> Tensor:
+        """(3, N) in newtons, with Lamé's (M,) moduli, of tets that are its own or the same
+        ``with_rest``."""
+        part = self.part
+        if self.derivatives is not None and tets is part.tets:
+            apply: Callable[..., Tensor] = _ElasticGradient.apply
+            own = apply(positions, mu, lam, self)
+        else:
+            material = material_of(part.material, mu, lam)
+            f = tets.deformation_gradients(positions)
+            stress = material.first_piola(f.permute(2, 0, 1)).permute(1, 2, 0)
+            own = pulled_back(tets, self._corners, stress, positions)
+        return own
+
+
+class _ElasticGradient(torch.autograd.Function):
+    """Of positions (3, N), μ and λ (M,)."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, positions: Tensor, mu: Tensor, lam: Tensor, own: TapeElasticity
+    ) -> Tensor:
+        ctx.save_for_backward(positions)
+        ctx.own = own
+        out = torch.zeros_like(positions)
+        assert own.part.kernel is not None
+        own.part.kernel.add_gradient(positions, out)
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, displacement: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        (positions,) = ctx.saved_tensors
+        assert ctx.own.derivatives is not None
+        # The second derivative is symmetric.
+        along, works = ctx.own.derivatives.along(positions, displacement.contiguous())
+        return along, works[0], works[1], None
+
+
+class TapeViscosity:
+    """The forces of a viscosity, as functions on autograd's tape."""
+
+    def __init__(self, part: Viscosity) -> None:
+        self.part, self._corners = part, part.tets.corners.long().reshape(-1)
+
+    def step_gradient(
+        self,
+        positions: Tensor,
+        shear: Tensor,
+        bulk: Tensor,
+        past: list[tuple[float, Tensor]],
+        span: float,
+        tets: Tets,
+    ) -> Tensor:
+        """(3, N) of the energy of an implicit step of ``span`` seconds.
+
+        Args:
+            past: weights and (3, N) positions whose strains add up to that of the start.
+            tets: its own, or the same ``with_rest``.
+        """
+        f = tets.deformation_gradients(positions)
+        strains = (weight * _green(tets.deformation_gradients(at)) for weight, at in past)
+        rate = (_green(f) - sum(strains, torch.zeros_like(f))) / span
+        return self._gradient(positions, f, rate, shear, bulk, tets)
+
+    def rate_gradient(
+        self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor, tets: Tets
+    ) -> Tensor:
+        """(3, N) that velocities pull against."""
+        f = tets.deformation_gradients(positions)
+        change = matmul3(f.transpose(0, 1), tets.deformation_gradients(velocities))
+        rate = 0.5 * (change + change.transpose(0, 1))
+        return self._gradient(positions, f, rate, shear, bulk, tets)
+
+    def _gradient(
+        self, positions: Tensor, f: Tensor, rate: Tensor, shear: Tensor, bulk: Tensor, tets: Tets
+    ) -> Tensor:
+        identity = torch.eye(3, dtype=f.dtype)[:, :, None]
+        stress = 2.0 * shear * rate + bulk * trace3(rate) * identity
+        return pulled_back(tets, self._corners, matmul3(f, stress), positions)
+
+
+def material_of(material: Material, mu: Tensor, lam: Tensor) -> Material:
+    """The same model with Lamé's moduli."""
+    young = mu * (3.0 * lam + 2.0 * mu) / (lam + mu)
+    return replace(material, young=young, poisson=0.5 * lam / (lam + mu))
+
+
+def with_rest(tets: Tets, volumes: Tensor, gradients: Tensor) -> Tets:
+    """The same tets, of which passes on autograd's tape read other rest shapes.
+
+    Args:
+        volumes: (M,) in m³.
+        gradients: (3, 3, M) of the shape functions of corners 1 to 3, in 1/m.
+    """
+    own = copy(tets)
+    own.volumes = volumes
+    own.shape_gradients = torch.cat([-gradients.sum(0, keepdim=True), gradients])
+    return own
+
+
+def _green(f: Tensor) -> Tensor:
+    """(3, 3, M) E = (FᵀF − I)/2."""
+    identity = torch.eye(3, dtype=f.dtype)[:, :, None]
+    return 0.5 * (matmul3(f.transpose(0, 1), f) - identity)
+
+
+def pulled_back(tets: Tets, corners: Tensor, stress: Tensor, template: Tensor) -> Tensor:
+    """(3, N) V P ∇N summed at vertices, of (3, 3, M) first Piola–Kirchhoff stresses P.
+
+    Args:
+        corners: (4M,) vertices of all corners, corner first.
+        template: (3, N).
+    """
+    weighted = tets.volumes * stress
+    forces = torch.stack([(weighted * g).sum(1) for g in tets.shape_gradients], dim=1)
+    return torch.zeros_like(template).index_add(1, corners, forces.reshape(3, -1))
+
+
+#: Of numbers.
+Function = Callable[[Tensor], Tensor]
+#: (f(a) − f(b)) / (a − b), or the derivative where a and b are the same.
+Quotient = Callable[[Tensor, Tensor], Tensor]
+
+
+def logarithm(matrices: Tensor) -> Tensor:
+    """Of positive definite (…, 3, 3)."""
+    return _of(matrices, torch.log, _of_logarithm)
+
+
+def exponential(matrices: Tensor) -> Tensor:
+    """Of symmetric (…, 3, 3)."""
+    return _of(matrices, torch.exp, _of_exponential)
+
+
+def positive_part(matrices: Tensor) -> Tensor:
+    """Of symmetric (…, 3, 3), what their positive eigenvalues make."""
+    return _of(matrices, lambda values: values.clamp(min=0.0), _of_positive_part)
+
+
+def _of_logarithm(a: Tensor, b: Tensor) -> Tensor:
+    growth = (a - b) / b
+    return torch.where(growth == 0.0, 1.0, growth.log1p() / _not_zero(growth)) / b
+
+
+def _of_exponential(a: Tensor, b: Tensor) -> Tensor:
+    rise = a - b
+    return b.exp() * torch.where(rise == 0.0, 1.0, rise.expm1() / _not_zero(rise))
+
+
+def _of_positive_part(a: Tensor, b: Tensor) -> Tensor:
+    rise = a - b
+    quotient = (a.clamp(min=0.0) - b.clamp(min=0.0)) / _not_zero(rise)
+    return torch.where(rise == 0.0, (a > 0.0).to(a), quotient)
+
+
+def _not_zero(values: Tensor) -> Tensor:
+    return torch.where(values == 0.0, 1.0, values)
+
+
+def _of(matrices: Tensor, function: Function, quotient: Quotient) -> Tensor:
+    apply: Callable[..., Tensor] = _Symmetric.apply
+    return apply(matrices, function, quotient)
+
+
+class _Symmetric(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrices: Tensor, function: Function, quotient: Quotient) -> Tensor:
+        values, vectors = torch.linalg.eigh(matrices)
+        ctx.save_for_backward(values, vectors)
+        ctx.quotient = quotient
+        return (vectors * function(values)[..., None, :]) @ vectors.mT
+
+    @staticmethod
+    def backward(ctx: Any, wanted: Tensor) -> tuple[Tensor, None, None]:
+        values, vectors = ctx.saved_tensors
+        shares = ctx.quotient(values[..., :, None], values[..., None, :])
+        turned = vectors.mT @ (0.5 * (wanted + wanted.mT)) @ vectors
+        return vectors @ (shares * turned) @ vectors.mT, None, None
+
+
+# Of the length of a step: a shorter creep time is none.
+_LEAST_CREEP_RATIO = 1e-3
+# Of a bar: what is less has no direction.
+_LEAST_STRAIN = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class _Flowing:
+    """The A tets that flow from where they are.
+
+    Args:
+        which: (A,) their indices.
+        deviator: (A, 3, 3) of L; ``size`` (A,) its norm, ``mean`` (A,) a third of the trace of L.
+        mu, threshold: (A,) shear modulus, and yield stress with what it has hardened by, in pascal.
+        hardening: (A,) in pascal, ``relaxed`` (A,) 1 − e^(−h/τ), ``limit`` (A,).
+    """
+
+    which: Tensor
+    deviator: Tensor
+    size: Tensor
+    mean: Tensor
+    mu: Tensor
+    threshold: Tensor
+    hardening: Tensor
+    relaxed: Tensor
+    limit: Tensor
+
+    @property
+    def excess(self) -> Tensor:
+        """(A,) of the stress q beyond the threshold, in pascal."""
+        return math.sqrt(6.0) * self.mu * self.size - self.threshold
+
+    @property
+    def flexibility(self) -> Tensor:
+        """(A,) κ in 1/Pa."""
+        return self.relaxed / (3.0 * self.mu + self.hardening)
+
+
+class TapePlasticity:
+    """Of the bodies of a system that have plasticity; a plastic strain is (10, P), as
+    ``PlasticFlow`` has it.
+
+    Args:
+        system: whose tets flow.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._flow = system.plastic_flow
+        self._parts: list[tuple[int, TetFlow, Elasticity]] = []
+        self._rest: list[Tensor] = []
+        for flow in self._flow.parts:
+            index = next(k for k, e in enumerate(system.elasticities) if e.tets is flow.tets)
+            self._parts.append((index, flow, system.solved_elasticities[index]))
+            gradients = np.concatenate([mesh.shape_gradients for _, mesh in flow.tets.meshes])
+            self._rest.append(torch.as_tensor(gradients[:, 1:].transpose(1, 2, 0)).to(system.mass))
+        self._template = system.mass
+
+    def strain(self, plastic: Tensor | None) -> Tensor:
+        """A plastic strain as numbers, where it is None, too."""
+        if plastic is not None:
+            return plastic
+        whole = self._template.new_zeros(10, self._flow.count)
+        whole[:9:4] = 1.0
+        return whole
+
+    def shapes(self, plastic: Tensor, given: Quantities) -> Quantities:
+        """Volumes and shape gradients of tets that have flowed, as ``Quantities`` names them."""
+        out: Quantities = {}
+        for (index, flow, _), own, rest in zip(
+            self._parts, self._split(plastic), self._rest, strict=True
+        ):
+            modelled = given.get(f"shape gradients {index}", rest)
+            out[f"shape gradients {index}"] = matmul3(modelled, own[:9].view(3, 3, -1))
+            out[f"volumes {index}"] = given.get(f"volumes {index}", flow.tets.volumes)
+        return out
+
+    def flow(self, positions: Tensor, plastic: Tensor, seconds: float, given: Quantities) -> Tensor:
+        """(10, P) after some seconds at (3, N) positions."""
+        if not self._parts:
+            return plastic
+        out, shapes = [], self.shapes(plastic, given)
+        for place, own in zip(self._parts, self._split(plastic), strict=True):
+            found = self._flowing(place, positions, own, seconds, given, shapes)
+            out.append(own if found is None else _flowed(own, found))
+        return torch.cat(out, dim=1)
+
+    def step_gradient(
+        self, positions: Tensor, plastic: Tensor, seconds: float, given: Quantities
+    ) -> Tensor:
+        """(3, N) by how much the gradient of an implicit step to positions differs from that of
+        elastic tets, in newtons."""
+        out, shapes = torch.zeros_like(positions), self.shapes(plastic, given)
+        for place, own in zip(self._parts, self._split(plastic), strict=True):
+            index, flow, elastic = place
+            found = self._flowing(place, positions, own, seconds, given, shapes)
+            if found is None:
+                continue
+            tets = _tets(index, flow, shapes)
+            f = tets.deformation_gradients(positions)[:, :, found.which].permute(2, 0, 1)
+            moduli = (given[f"{name} {index}"][found.which] for name in ("mu", "lam"))
+            material = material_of(elastic.material, *moduli)
+            max_growth = (found.limit - _size(_inverse(own, found.which))).clamp(min=0.0)
+            stress = torch.linalg.inv(f).mT @ _kirchhoff(material, found, max_growth)
+            change = (stress - material.first_piola(f)).permute(1, 2, 0)
+            whole = change.new_zeros(3, 3, len(flow.tets)).index_copy(2, found.which, change)
+            out = out + pulled_back(tets, tets.corners.long().reshape(-1), whole, positions)
+        return out
+
+    def _split(self, plastic: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(plastic, [len(flow.tets) for _, flow, _ in self._parts], dim=1)
+
+    def _flowing(
+        self,
+        place: tuple[int, TetFlow, Elasticity],
+        positions: Tensor,
+        plastic: Tensor,
+        seconds: float,
+        given: Quantities,
+        shapes: Quantities,
+    ) -> _Flowing | None:
+        """Those of an elasticity; None where none flows."""
+        index, flow, _ = place
+        constants = given[f"flow {index}"]
+        f = _tets(index, flow, shapes).deformation_gradients(positions)
+        threshold = constants[1] + constants[2] * plastic[9]
+        with torch.no_grad():
+            which = _beyond(f, constants[0], threshold)
+        if len(which) == 0:
+            return None
+        own = f[:, :, which].permute(2, 0, 1)
+        strain = 0.5 * logarithm(own.mT @ own)
+        mean = strain.diagonal(dim1=1, dim2=2).sum(1) / 3.0
+        deviator = strain - mean[:, None, None] * torch.eye(3, dtype=strain.dtype)
+        mu, _, hardening, creep, limit = constants[:, which]
+        # At a creep time of zero the root of the exponent has no derivative.
+        relaxed = -torch.expm1(-seconds / creep.clamp(min=_LEAST_CREEP_RATIO * seconds))
+        size = deviator.square().sum((1, 2)).sqrt()
+        numbers = mu, threshold[which], hardening, relaxed, limit
+        return _Flowing(which, deviator, size, mean, *numbers)
+
+
+def _tets(index: int, flow: TetFlow, shapes: Quantities) -> Tets:
+    return with_rest(flow.tets, shapes[f"volumes {index}"], shapes[f"shape gradients {index}"])
+
+
+def _beyond(f: Tensor, mu: Tensor, threshold: Tensor) -> Tensor:
+    """(A,) of (3, 3, M) gradients those that are solid and stressed beyond a threshold."""
+    gradients = f.permute(2, 0, 1)
+    squares = torch.linalg.eigvalsh(gradients.mT @ gradients)
+    solid = (squares[:, 0] >= MIN_SQUARED_STRETCH) & (torch.linalg.det(gradients) > 0.0)
+    strain = 0.5 * squares.clamp(min=MIN_SQUARED_STRETCH).log()
+    size = (strain - strain.mean(1, keepdim=True)).norm(dim=1)
+    return torch.nonzero(solid & (math.sqrt(6.0) * mu * size > threshold)).ravel()
+
+
+def _flowed(plastic: Tensor, found: _Flowing) -> Tensor:
+    """(10, M) plastic strains after the tets found have flowed; their determinant stays one."""
+    old, growth = _inverse(plastic, found.which), found.flexibility * found.excess
+    shrink = math.sqrt(1.5) * growth / found.size
+    new = old @ exponential(-shrink[:, None, None] * found.deviator)
+    size = _size(new)
+    is_over = size > found.limit
+    share = torch.where(is_over, found.limit / size, 1.0)
+    logarithms = logarithm(new @ new.mT)
+    back = exponential(0.5 * (share - 1.0)[:, None, None] * logarithms) @ new
+    new = torch.where(is_over[:, None, None], back, new)
+    left = torch.minimum(growth, (found.limit - _size(old)).clamp(min=0.0))
+    growth = torch.where(is_over, left, growth)
+    rows = torch.cat([new.flatten(1).T, (plastic[9, found.which] + growth)[None]])
+    return plastic.index_copy(1, found.which, rows)
+
+
+def _inverse(plastic: Tensor, which: Tensor) -> Tensor:
+    """(A, 3, 3) F_p⁻¹ of some tets."""
+    return plastic[:9, which].T.reshape(-1, 3, 3)
+
+
+def _size(inverse: Tensor) -> Tensor:
+    """(A,) √⅔ |ln U_p|, the strain of a bar."""
+    # The root of a clamped square has a derivative at zero.
+    squares = logarithm(inverse @ inverse.mT).square().sum((1, 2)) / 6.0
+    return squares.clamp(min=_LEAST_STRAIN**2).sqrt()
+
+
+def _kirchhoff(material: Material, found: _Flowing, max_growth: Tensor) -> Tensor:
+    """(A, 3, 3) ∂W/∂L in pascal, of the energy W of a step in which tets flow, turned back.
+
+    Args:
+        max_growth: (A,) the most that the plastic strain may grow.
+    """
+    flexibility, mu, r = found.flexibility, found.mu, found.size
+    growth, slope = flexibility * found.excess, math.sqrt(6.0) * mu
+    is_free = growth < max_growth
+    growth = torch.minimum(growth, max_growth)
+    hardening = 1.0 / flexibility - 3.0 * mu
+    rise = torch.where(is_free, flexibility * slope, 0.0)
+    ratio = 1.0 - math.sqrt(1.5) * growth / r
+    bend = (torch.where(is_free, 1.0 - 3.0 * mu * flexibility, 1.0) - ratio) / r
+    identity = torch.eye(3, dtype=r.dtype)
+    kept = _scaled(ratio, found.deviator) + _scaled(found.mean, identity)
+    stretch = exponential(kept)
+    stress = stretch @ material.first_piola(stretch)
+    mean = stress.diagonal(dim1=1, dim2=2).sum(1) / 3.0
+    shear = stress - _scaled(mean, identity)
+    power = (shear * found.deviator).sum((1, 2))
+    resistance = (found.threshold + hardening * growth) * rise
+    along = _scaled((bend * power + resistance) / r, found.deviator)
+    return _scaled(mean, identity) + _scaled(ratio, shear) + along
+
+
+def _scaled(factors: Tensor, matrices: Tensor) -> Tensor:
+    return factors[:, None, None] * matrices
+
+
+#: Whose functions are here.
+KNOWN_FORCES = (
+    *(VertexAccelerations, Pressure, TargetVolume, DragForce, FieldForce),
+    *(Buoyancy, FluidDrag),
+)
+
+
+class TapeForces:
+    """
+    Args:
+        system: whose forces they are.
+    """
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+
+    def conservative(
+        self, positions: Tensor, given: Quantities, frame: int, fraction: float
+    ) -> Tensor | float:
+        """(3, N) in newtons, of those that go by positions alone, at a time."""
+        out: Tensor | float = 0.0
+        for index, force, parameters in self._at(given, frame, fraction):
+            if isinstance(force, VertexAccelerations):
+                own = torch.zeros_like(positions)
+                own[:, force.where] = parameters
+                out = out - given["mass"] * own
+            elif isinstance(force, Pressure):
+                out = out - parameters * force.volume.gradient(positions)
+            elif isinstance(force, TargetVolume):
+                at_rest = given[f"at rest {index}"]
+                excess = force.volume.of(positions) - parameters * at_rest
+                second_derivative = force.second_derivative * force.volume.at_rest / at_rest
+                out = out + second_derivative * excess * force.volume.gradient(positions)
+            elif isinstance(force, Buoyancy):
+                lifted = -parameters * _submerged(positions, force.tets)
+                still = torch.zeros_like(lifted)
+                out = out + torch.stack([still, still, lifted])
+        return out
+
+    def rate(
+        self, positions: Tensor, velocities: Tensor, given: Quantities, frame: int, fraction: float
+    ) -> Tensor | float:
+        """(3, N) that velocities pull against in explicit steps, in newtons."""
+        out: Tensor | float = 0.0
+        for index, force, parameters in self._at(given, frame, fraction):
+            if isinstance(force, DragForce):
+                out = out + parameters * given[f"masses {index}"] * velocities
+            elif isinstance(force, FieldForce):
+                response = force.law(parameters, positions)
+                out = out - given[f"masses {index}"] * response.acceleration(velocities)
+        return out + self._in_fluids(positions, velocities, given)
+
+    def of_step(
+        self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
+    ) -> Tensor | float:
+        """(3, N) in newtons, of those that go by velocities, in an implicit step."""
+        out: Tensor | float = 0.0
+        way = positions - step.coasting_origin
+        for index, force, parameters in self._at(given, frame, fraction):
+            if isinstance(force, DragForce) and not step.is_static:
+                out = out + parameters * given[f"masses {index}"] / step.seconds * way
+            elif isinstance(force, FieldForce):
+                own = _of_field(force, parameters, positions, step)
+                out = out + given[f"masses {index}"] * own
+        return (
+            out if step.is_static else out + self._in_fluids(step.start, way / step.seconds, given)
+        )
+
+    def _in_fluids(self, wet_at: Tensor, velocities: Tensor, given: Quantities) -> Tensor | float:
+        """(3, N) that fluids take from velocities, submerged as at ``wet_at``."""
+        out: Tensor | float = 0.0
+        for force in self._system.forces:
+            if isinstance(force, FluidDrag):
+                wet = _submerged(wet_at, force.tets) / force.tets.vertex_volumes
+                linear = force.linear * (given["mass"] / self._system.mass)
+                # The root of a clamped square has a derivative at zero.
+                tiny = torch.finfo(velocities.dtype).tiny
+                speed = velocities.square().sum(0).clamp(min=tiny).sqrt()
+                out = out + wet * (linear + force.quadratic * speed) * velocities
+        return out
+
+    def _at(
+        self, given: Quantities, frame: int, fraction: float
+    ) -> Iterator[tuple[int, PrescribedPotential, Tensor]]:
+        """Those that are here, and their parameters then."""
+        for index, force in enumerate(self._system.forces):
+            if isinstance(force, KNOWN_FORCES) and isinstance(force, PrescribedPotential):
+                channel = force.channel.with_samples(given[f"parameters {index}"])
+                yield index, force, channel.at(frame, fraction)
+
+
+def _of_field(force: FieldForce, parameters: Tensor, positions: Tensor, step: TimeStep) -> Tensor:
+    """(3, N) over masses, in m/s², as ``FieldForce`` has it: linear about the start."""
+    # What is no function of the start has a slope of zero there.
+    start = step.start if step.start.requires_grad else step.start.detach().requires_grad_()
+    response = force.law(parameters, start)
+    pulled = -response.push
+    stiffness = _stiffness(response, start)
+    if stiffness is not None:
+        pulled = pulled + (stiffness * (positions - start)).sum(1)
+    if step.is_static:
+        return pulled
+    velocities = (step.predicted - step.coasting_origin) / step.seconds
+    rates = response.rates(velocities)
+    pulled = pulled + rates.clamp(max=0.0) * velocities
+    if response.spin is not None:
+        ahead = turned(velocities, -step.seconds * response.spin)
+        pulled = pulled - (ahead - velocities) / step.seconds
+    return pulled + rates.clamp(min=0.0) / step.seconds * (positions - step.coasting_origin)
+
+
+def _stiffness(response: Response, start: Tensor) -> Tensor | None:
+    """(3, 3, N) what of −∂a/∂x pulls back, in 1/s²; None is none."""
+    if not response.push.requires_grad:
+        return None
+    rows = [
+        torch.autograd.grad(part.sum(), start, create_graph=True, allow_unused=True)[0]
+        for part in response.push
+    ]
+    if any(row is None for row in rows):
+        return None
+    slopes = torch.stack(rows).nan_to_num(0.0, 0.0, 0.0).permute(2, 0, 1)
+    if not bool(slopes.any()):
+        return None
+    return positive_part(-0.5 * (slopes + slopes.mT)).permute(1, 2, 0)
+
+
+def _submerged(positions: Tensor, tets: SubmergedTets) -> Tensor:
+    """(N,) in m³, as ``SubmergedTets`` has it."""
+    apply: Callable[[Tensor, SubmergedTets], Tensor] = _Submerged.apply
+    return apply(positions, tets)
+
+
+class _Submerged(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, positions: Tensor, tets: SubmergedTets) -> Tensor:
+        ctx.save_for_backward(positions)
+        ctx.tets = tets
+        return tets.submerged_volumes(positions)
+
+    @staticmethod
+    def backward(ctx: Any, wanted: Tensor) -> tuple[Tensor, None]:
+        (positions,) = ctx.saved_tensors
+        # The volumes are derivatives of one number, so that theirs are symmetric.
+        along = ctx.tets.submerged_change(positions, wanted)
+        return torch.stack([torch.zeros_like(along), torch.zeros_like(along), along]), None
