@@ -86,6 +86,9 @@ class Impacts:
         gravity = system.max_gravity or GRAVITY
         #: (B,) the speed in m/s with which what hits is seen to come back.
         self._seen_speed = np.sqrt(2.0 * gravity * SEEN_RATIO * size)
+        # What flows takes the impact and does not spring back.
+        flows = np.array([body.plasticity is not None for body in system.bodies])
+        self._seen_speed[flows] = np.inf
         self._seen = _followed_by(self._seen_speed, more)
 
     def first(

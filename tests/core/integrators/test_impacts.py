@@ -14,6 +14,7 @@ from supple.core import (
     Collider,
     Contact,
     Ground,
+    Plasticity,
     Scene,
     Simulator,
     SoftBody,
@@ -80,6 +81,12 @@ def test_what_rests_falls_short_or_leaves_hits_nothing(on: str) -> None:
     assert first_impact(dropped(on, [ball(0.0003)], SDIRK2())) is None
     assert first_impact(dropped(on, [ball(1.0, 4.0)], SDIRK2())) is None
     assert first_impact(dropped(on, [ball(0.01, -4.0)], SDIRK2())) is None
+
+
+@pytest.mark.parametrize("on", ["ground", "plate"])
+def test_what_flows_does_not_spring_back(on: str) -> None:
+    simulator = dropped(on, [ball(0.1, 4.0, plasticity=Plasticity(1e4))], SDIRK2())
+    assert first_impact(simulator) is None
 
 
 @pytest.mark.parametrize("on", ["ground", "plate"])
