@@ -182,6 +182,7 @@ class Simulator:
         vertices = sum(len(mesh.at(0)) for mesh in scene.meshes)
         for name, shape, kinds, what in (
             ("colliders", (vertices, 3), "f", "the colliders"),
+            ("clocks", (2, len(scene.bodies) + len(scene.meshes)), "f", "the colliders"),
             ("plastic", (ROWS, self.system.plastic_flow.count), "f", "what is plastic"),
             ("unfolding", (len(scene.bodies),), "i", "the bodies"),
         ):

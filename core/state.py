@@ -67,7 +67,6 @@ class Hindrance(IntEnum):
     CONTACT = 1
     FLAT = 2
     UNSTABLE = 3
-    COSTLY = 4
 
     @property
     def words(self) -> str:
@@ -80,7 +79,6 @@ _HINDRANCES = {
     Hindrance.CONTACT: "surfaces are close",
     Hindrance.FLAT: "explicit steps press tets flat",
     Hindrance.UNSTABLE: "explicit steps diverge",
-    Hindrance.COSTLY: "much touches at once",
 }
 
 
@@ -96,12 +94,12 @@ class State:
         step_seconds: of that step.
         solver_statistics: what the frame took.
         colliders: (C, 3) vertices of mesh colliders, where they have got to; None at the start.
+        clocks: (2, O) by how many frames what is animated of bodies and then of colliders is
+            behind, and the rates at which it goes on; None where all is where it should be.
         unfolding: (B,) of each body, for how many frames it has been made to give way because it
             came to rest folded, −1 where that was in vain; None where nothing is folded.
         gave_up: whether *Automatic* has gone over to implicit steps.
         hindrance: why the frame was implicit where *Automatic* meant it not to be.
-        waits: so many frames *Automatic* takes implicitly before it tries explicit steps again.
-        effort: how often *Automatic* raises what explicit steps with contact may take at first.
         impact_seconds, impact_step: for how long steps of so many seconds go on after something has
             hit something.
         energy_limit: the most energy in joules that nothing can raise before surfaces touch again;
@@ -121,11 +119,10 @@ class State:
     step_seconds: float = 0.0
     solver_statistics: SolverStatistics = SolverStatistics()
     colliders: NDArray[np.float64] | None = None
+    clocks: NDArray[np.float64] | None = None
     unfolding: NDArray[np.int64] | None = None
     gave_up: bool = False
     hindrance: Hindrance = Hindrance.NONE
-    waits: int = 0
-    effort: int = 0
     impact_seconds: float = 0.0
     impact_step: float = 0.0
     energy_limit: float | None = None
@@ -145,14 +142,12 @@ class State:
             arrays["step_seconds"] = np.array(self.step_seconds)
         if self.colliders is not None:
             arrays["colliders"] = self.colliders
+        if self.clocks is not None:
+            arrays["clocks"] = self.clocks
         if self.unfolding is not None:
             arrays["unfolding"] = self.unfolding
         if self.gave_up:
             arrays["gave_up"] = np.array(True)
-        if self.waits:
-            arrays["waits"] = np.array([self.hindrance, self.waits])
-        if self.effort:
-            arrays["effort"] = np.array(self.effort)
         if self.impact_seconds:
             arrays["impact"] = np.array([self.impact_seconds, self.impact_step])
         if self.energy_limit is not None:
@@ -179,10 +174,9 @@ class State:
         earlier = (before[0], before[1]) if len(before) == len(PREVIOUS_KEYS) else None
         plastic = arrays.get("plastic")
         steps = fitting(arrays, "substeps", (), "iu")
-        hindrance, waits = fitting(arrays, "waits", (2,), "iu", (Hindrance.NONE, 0)).tolist()
         impact_seconds, impact_step = fitting(arrays, "impact", (2,), "f", (0.0, 0.0)).tolist()
         limit = fitting(arrays, "energy_limit", (), "f", math.nan)
-        if steps < 1 or hindrance not in list(Hindrance):
+        if steps < 1:
             raise JobError(_MISFIT.format("the scene"))
         return State(
             positions,
@@ -192,11 +186,9 @@ class State:
             earlier,
             float(fitting(arrays, "step_seconds", (), "f", 0.0)),
             colliders=arrays.get("colliders"),
+            clocks=arrays.get("clocks"),
             unfolding=arrays.get("unfolding"),
             gave_up="gave_up" in arrays,
-            hindrance=Hindrance(hindrance),
-            waits=waits,
-            effort=int(fitting(arrays, "effort", (), "iu", 0)),
             impact_seconds=impact_seconds,
             impact_step=impact_step,
             energy_limit=None if np.isnan(limit) else float(limit),

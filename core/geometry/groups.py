@@ -122,3 +122,21 @@ def components(count: int, links: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     graph = coo_array((np.ones(len(links), dtype=bool), tuple(links.T)), (count, count))
     labels: NDArray[np.intp] = connected_components(graph, directed=False)[1].astype(np.intp)
     return labels
+
+
+def free_groups(
+    pairs: NDArray[np.integer[Any]], is_held: NDArray[np.bool_]
+) -> list[NDArray[np.intp]]:
+    """Return the groups of bodies that are linked to each other and to nothing that is held.
+
+    Args:
+        pairs: (L, 2) linked bodies. Larger numbers than bodies have are other things, all held.
+        is_held: (B,) whether each body is held by itself.
+    """
+    count, held = len(is_held), is_held.copy()
+    outside = (pairs >= count).any(axis=1)
+    touching = pairs[outside].min(axis=1, initial=count)
+    held[touching[touching < count]] = True
+    group_of = components(count, pairs[~outside])
+    numbers = np.setdiff1d(np.unique(group_of), group_of[held])
+    return [np.flatnonzero(group_of == number) for number in numbers]

@@ -16,9 +16,8 @@ from ..potentials.contact import accepted_moves
 from ..potentials.contact.clearance import Clearance, Trajectory
 from ..state import Hindrance, SolverStatistics, State
 from ..system import System
-from .contact_failures import CostlyFrameError, why_no_contact
+from .contact_failures import why_no_contact
 from .explicit_stepper import ExplicitStepper
-from .frame_budget import FrameBudget
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
@@ -33,27 +32,17 @@ IMPLICIT_FRAME_S = (5e-3, 3e-6)
 # The same where rest shapes follow a pose: an explicit step finds them anew, and an implicit frame
 # takes about twice the Newton steps. There explicit steps are to take no longer.
 POSED_STEP_S, POSED_FRAME_S, POSED_COST_RATIO = (3e-4, 5e-8), (1e-2, 6e-6), 1.0
-# The same of an implicit frame in which much touches, of so many Newton steps; and what each pair
-# that may come to touch adds.
-CONTACT_FRAME_S, CONTACT_PAIR_S, CONTACT_ITERATIONS = (6e-2, 4e-5), 7e-6, 20
-# So much longer a frame may take that keeps its oscillation, and one in which much touches: what
-# implicit steps take there is known no better than that.
-COST_RATIO, CONTACT_COST_RATIO = 2.0, 4.0
-# Where explicit steps take longer than they may, implicit ones may take so many times as long;
-# where they do, too, explicit ones take as long as they do. After that they may take so many times
-# as long as in the frame before, while this is more than at first.
-IMPLICIT_BUDGET_RATIO, BUDGET_GROWTH = 2, 2
+# So much longer a frame may take that keeps its oscillation.
+COST_RATIO = 2.0
 # By so many radians of the slowest vibration a step of SDIRK2 may go: it keeps 0.9999 of the
 # amplitude, and the period is 0.6 % too long. More steps than that a frame take too long.
 MAX_TURN_RAD, MAX_LIVELY_STEPS = 0.4, 6
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
 MIN_VOLUME_RATIO = 0.05
-# So many implicit frames follow one that explicit steps could not take, before those are tried
-# again: what meets mostly goes on doing so.
-WAIT_FRAMES = 1
-# The same of one that would have taken too long, which more is lost by.
-COSTLY_WAIT_FRAMES = 4
+# A frame with contact that diverges is taken again with twice the substeps so often, and then by
+# implicit Euler: each retry would take twice the time of the last.
+CONTACT_RETRIES = 1
 
 
 @dataclass(frozen=True)
@@ -64,11 +53,9 @@ class Automatic(Integrator):
     frames to show, or surfaces touch, one, and short ones while something hits something.
 
     A frame is first taken without contact. One in which anything comes close, or a tet is pressed
-    flat, is taken again from its start with contact after each step; one that explicit steps cannot
-    take so, or not in ``CONTACT_COST_RATIO`` times of what an implicit frame should take, by
-    SDIRK2, and so are some that follow. Where that takes far longer than expected, explicit
-    steps take it after all. From the first frame on that these do not manage without contact, it
-    stays with implicit Euler, which takes out what they have added.
+    flat, is taken again from its start with contact after each step, and then stays as it is. From
+    the first frame on in which explicit steps diverge, it stays with implicit Euler, which takes
+    out what they have added.
     """
 
     def stepper(self, system: System, substeps: int | None) -> TimeStepper:
@@ -137,14 +124,9 @@ class AutomaticStepper(TimeStepper):
         is_quick = self._asked is not None or _is_quicker(self._system, contact_free)
         if not is_quick or why_no_contact(self._system):
             return None
-        return SymplecticEuler().stepper(self._system, self._asked)
-
-    @cached_property
-    def first_budget_s(self) -> tuple[float, float]:
-        """The seconds that a frame of explicit steps with contact may take in its first turn, and
-        that each pair adds which may come to touch."""
-        expected_s = _expected_s(CONTACT_FRAME_S, self._system)
-        return CONTACT_COST_RATIO * expected_s, CONTACT_COST_RATIO * CONTACT_PAIR_S
+        stepper = SymplecticEuler().stepper(self._system, self._asked)
+        stepper.max_retries = CONTACT_RETRIES
+        return stepper
 
     @property
     def label(self) -> str:  # type: ignore[override]
@@ -162,11 +144,6 @@ class AutomaticStepper(TimeStepper):
     def advance(self, state: State) -> State:
         if state.gave_up:
             return self._advance_implicitly(state, Hindrance.UNSTABLE)
-        if state.waits > 0:
-            waiting = replace(state, waits=state.waits - 1)
-            if state.hindrance == Hindrance.COSTLY:
-                return self._advance_within_budget(waiting)
-            return self._advance_implicitly(waiting, Hindrance(state.hindrance))
         if not self._is_clear(state):
             return self._advance_with_contact(state, Hindrance.CONTACT)
         try:
@@ -215,70 +192,30 @@ class AutomaticStepper(TimeStepper):
         for first, last in pairwise(points):
             accepted_moves.report(clearance.surface, first, last)
 
-    def _advance_with_contact(
-        self, state: State, hindrance: Hindrance, is_last_turn: bool = False
-    ) -> State:
+    def _advance_with_contact(self, state: State, hindrance: Hindrance) -> State:
         """A frame with contact; implicit where explicit steps cannot take it."""
-        waiting, with_contact = replace(state, waits=WAIT_FRAMES), self.with_contact
+        with_contact = self.with_contact
         if with_contact is None:
-            return self._advance_implicitly(waiting, hindrance)
-        assert with_contact.contact is not None
-        self._current, budget = with_contact, with_contact.contact.budget
-        growth, (first_s, pair_s) = BUDGET_GROWTH**state.effort, self.first_budget_s
-        budget.limit_s = math.inf if is_last_turn else growth * first_s
-        budget.pair_s = growth * pair_s
+            return self._advance_implicitly(state, hindrance)
+        self._current = with_contact
         start = replace(self._without_contact(state), substeps=with_contact.substeps)
         try:
-            after = with_contact.advance(start)
-        except CostlyFrameError:
-            return self._advance_within_budget(replace(state, waits=COSTLY_WAIT_FRAMES))
+            return replace(with_contact.advance(start), clearance=0.0)
         except InstabilityError:
-            return self._advance_implicitly(waiting, hindrance)
-        is_costly = is_last_turn or state.effort > 0
-        effort = self._effort(budget) if is_costly else 0
-        after = replace(after, clearance=0.0, effort=effort)
-        if self._volume_ratio(after) >= min(MIN_VOLUME_RATIO, self._volume_ratio(state)):
-            return after
-        try:
-            return self._advance_implicitly(waiting, hindrance, self._iteration_budget)
-        except CostlyFrameError:
-            # Flat tets are told of; a frame that takes forever is none.
-            self._current = with_contact
-            return after
-
-    def _effort(self, budget: FrameBudget) -> int:
-        """The number of times that the first budget is raised to cover more than was spent."""
-        first_s, pair_s = self.first_budget_s
-        ratio = BUDGET_GROWTH * budget.spent_s / (first_s + pair_s * budget.most_pairs)
-        return max(0, math.ceil(math.log(ratio, BUDGET_GROWTH)))
-
-    def _advance_within_budget(self, state: State) -> State:
-        """An implicit frame in place of one that took too long; where it takes still longer,
-        explicit steps take theirs after all."""
-        unraised = replace(state, effort=0)
-        try:
-            return self._advance_implicitly(unraised, Hindrance.COSTLY, self._iteration_budget)
-        except CostlyFrameError:
-            again = replace(state, waits=0)
-        return self._advance_with_contact(again, Hindrance.CONTACT, is_last_turn=True)
-
-    @property
-    def _iteration_budget(self) -> int:
-        """Newton steps that an implicit frame may take in place of explicit ones."""
-        return int(CONTACT_COST_RATIO * IMPLICIT_BUDGET_RATIO * CONTACT_ITERATIONS)
+            return self._advance_implicitly(state, Hindrance.UNSTABLE)
 
     def _volume_ratio(self, state: State) -> float:
         # Goals carry through tets that a pose squeezes, whatever the integrator.
         parts = self._system.elasticities
         return min(part.least_volume_ratio(state.positions) for part in parts)
 
-    def _advance_implicitly(
-        self, state: State, hindrance: Hindrance, budget: int | None = None
-    ) -> State:
+    def _advance_implicitly(self, state: State, hindrance: Hindrance) -> State:
         stepper = self.calm if hindrance == Hindrance.UNSTABLE else self.implicit
         self._current = stepper
         why = hindrance if _is_explicit(self._contact_free) else Hindrance.NONE
-        return replace(stepper.advance(state, budget), hindrance=why, clearance=0.0)
+        # Implicit steps lead what is animated to where it should be, or say what holds it.
+        after = stepper.advance(replace(state, clocks=None))
+        return replace(after, hindrance=why, clearance=0.0)
 
     def _give_up(self, state: State, error: InstabilityError) -> State:
         try:
@@ -300,6 +237,9 @@ class AutomaticStepper(TimeStepper):
         """Whether nothing is close at the start of a frame."""
         self._current = self._contact_free
         clearance = self._clearance
+        if state.clocks is not None:
+            # What lags behind its animation catches up in steps with contact.
+            return False
         if clearance is None or state.clearance > 0.0:
             return True
         bodies = clearance.surface.body_points(state.positions.cpu().numpy())
@@ -324,7 +264,7 @@ class AutomaticStepper(TimeStepper):
         left = clearance.clearance_after(trajectory, before.clearance)
         if left is None:
             return None
-        return replace(after, colliders=end, clearance=left, effort=0)
+        return replace(after, colliders=end, clearance=left)
 
 
 def _is_quicker(system: System, explicit: ExplicitStepper, implicit_steps: int = 1) -> bool:

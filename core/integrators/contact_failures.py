@@ -7,14 +7,6 @@ from ..errors import InstabilityError
 from ..system import System
 
 
-class BlockedStepError(InstabilityError):
-    """Something cannot make way within a step."""
-
-
-class CostlyFrameError(InstabilityError):
-    """A frame costs more than its budget."""
-
-
 class DivergedStepError(InstabilityError):
     """Steps gain energy, as short as they have become."""
 

@@ -7,6 +7,7 @@ Its nodes are the N vertices of tetrahedra and then the C of colliders.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..geometry.groups import expand
 from ..kernels.contact_constraints import Constraints, Interpolation
@@ -27,6 +28,32 @@ def surface_points(surface: CollisionSurface, vertices: int) -> Interpolation:
     nodes[points, places], weights[points, places] = of_bodies.indices, of_bodies.data
     nodes[bodies:, 0], weights[bodies:, 0] = vertices + np.arange(shape[0] - bodies), 1.0
     return Interpolation(nodes, weights)
+
+
+def step_size_owners(surface: CollisionSurface, system: System) -> NDArray[np.int64]:
+    """(N,) the node whose step size each node has: its own, or of a collider and of the pins of a
+    body the first one."""
+    count = system.vertex_count
+    pinned = ~system.free.cpu().numpy()
+    nodes = np.arange(count)
+    slices = [nodes[where][pinned[where]] for where in system.body_slices()]
+    colliders = count + np.arange(len(surface.object_of) - surface.body_count)
+    owners = np.concatenate([nodes, colliders])
+    for group in [*slices, *(colliders[where] for where in surface.collider_slices)]:
+        owners[group] = group[:1]
+    return owners
+
+
+def owners_of_objects(
+    surface: CollisionSurface, system: System, owners: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """(O,) the node whose step size what is prescribed of each object has; of a body without pins
+    that is any of its nodes."""
+    pinned = ~system.free.cpu().numpy()
+    firsts = [where.start + int(np.argmax(pinned[where])) for where in system.body_slices()]
+    firsts += [system.vertex_count + where.start for where in surface.collider_slices]
+    object_owners: NDArray[np.int64] = owners[np.array(firsts, dtype=np.int64)]
+    return object_owners
 
 
 def ground_points(system: System) -> tuple[Interpolation, GroundLaws] | None:

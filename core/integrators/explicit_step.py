@@ -135,10 +135,14 @@ class ExplicitStep(ABC):
             frame: the one before it.
             since, until: when it begins and ends, as fractions of a frame.
         """
-        if self._system.moving_pins is not None and self._target is not None:
-            self._target.copy_(self._system.moving_pins.positions(frame, until))
+        pins = self._system.moving_pins
         if self.contact is not None:
-            self.contact.prescribe(frame, until)
+            self.contact.prescribe(frame, since, until)
+        if pins is not None and self._target is not None:
+            if self.contact is None:
+                self._target.copy_(pins.positions(frame, until))
+            else:
+                self._target.copy_(self.contact.clocks.pins())
         for prescribed in self._prescribed:
             prescribed.sample(frame, since, until, self._nodes)
 
@@ -170,11 +174,6 @@ class ExplicitStep(ABC):
         if self.contact_impulse is not None:
             torch.sub(velocities, self.contact_impulse, out=self.contact_impulse)
         self._add_change(1.0 - self._centre)
-
-    def undo(self) -> None:
-        """Goes back to where the last step began, which surfaces have not let happen."""
-        for began, now in zip(self._began, self._changed, strict=True):
-            now.copy_(began)
 
     @property
     def _changed(self) -> tuple[Tensor, ...]:

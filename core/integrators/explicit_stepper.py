@@ -7,14 +7,16 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import torch
 from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
+from ..geometry.rigid_motion import rigid_velocity
 from ..potentials.contact import accepted_moves
 from ..scene.soft_body import burst_warning
 from ..state import Energies, State
 from ..system import System
-from .contact_failures import BlockedStepError, DivergedStepError
+from .contact_failures import DivergedStepError
 from .explicit_step import ExplicitStep
 from .fixed_step_integrator import FixedStepIntegrator
 from .integrator import TimeStepper
@@ -23,8 +25,6 @@ from .stability import EnergyRounding
 
 # What diverges is taken again with twice the substeps, at most this often in a run.
 MAX_RETRIES = 6
-# How often a step is halved in which surfaces cannot make way: implicit steps manage that sooner.
-MAX_HALVINGS = 4
 # Of a frame, for which nobody asked: what needs more is for implicit steps.
 MAX_SUBSTEPS = 100_000
 # Positions are sampled so often through a frame, as substeps allow.
@@ -71,6 +71,8 @@ class ExplicitStepper(TimeStepper):
         self._max_energy_gain_ratio = (
             MAX_ENERGY_GAIN_RATIO if adapts else MAX_FIXED_ENERGY_GAIN_RATIO
         )
+        #: A frame that diverges is taken again with twice the substeps so often.
+        self.max_retries = MAX_RETRIES
         self._rounding = EnergyRounding(system)
         self._prepared: tuple[ExplicitStep, Callable[[], None]] | None = None
         self._softened = system.softened
@@ -82,7 +84,7 @@ class ExplicitStepper(TimeStepper):
 
     @property
     def _max_substeps(self) -> int:
-        return self.substeps << MAX_RETRIES if self.adapts else self.substeps
+        return self.substeps << self.max_retries if self.adapts else self.substeps
 
     def advance(self, state: State) -> State:
         system = self._system
@@ -109,7 +111,26 @@ class ExplicitStepper(TimeStepper):
             after, work, raised = self._frame(start)
         except DivergedStepError:
             return None
-        return after if self._is_stable(before, after, work, raised) else None
+        excess = self._excess_energy(before, after, work, raised)
+        if excess <= 0.0:
+            return after
+        if after.solver_statistics.limited_steps and math.isfinite(excess):
+            # Surfaces that were kept apart, and not steps that are too long, have added energy.
+            return self._calmed(after, excess)
+        return None
+
+    def _calmed(self, state: State, excess: float) -> State:
+        """The state with so many joules less in the deformation of bodies, where they are."""
+        mass, velocities = self._system.mass, state.velocities.clone()
+        rigid = torch.zeros_like(velocities)
+        for where in self._system.body_slices():
+            at = state.positions[:, where]
+            rigid[:, where] = rigid_velocity(mass[where], at, velocities[:, where]).at(at)
+        wobble = torch.where(self._system.free, velocities - rigid, 0.0)
+        energy = float(0.5 * (mass * wobble.square()).sum())
+        if energy > 0.0:
+            velocities -= (1.0 - math.sqrt(max(0.0, 1.0 - excess / energy))) * wobble
+        return replace(state, velocities=velocities)
 
     def _substeps(self, state: State) -> int:
         """To begin with: what has flowed flat vibrates faster."""
@@ -138,11 +159,8 @@ class ExplicitStepper(TimeStepper):
                 state = substep.positions.clone(), substep.velocities.clone()
                 self.checkpoints.append((*state, flow.plastic))
             fractions = number / count, (number + 1) / count
-            if self.contact is None:
-                substep.prescribe(start.frame, *fractions)
-                advance_step()
-            else:
-                self._make_way(substep, start.frame, *fractions)
+            substep.prescribe(start.frame, *fractions)
+            advance_step()
             if is_observed:
                 self.step_positions.append(substep.positions.clone())
             flow.flow(substep.positions, substep.step)
@@ -162,43 +180,24 @@ class ExplicitStepper(TimeStepper):
         if self.contact is not None:
             statistics, released = self.contact.finish(positions)
             colliders, work = self.contact.colliders, work + released
-            after = replace(after, colliders=colliders, solver_statistics=statistics)
+            clocks = self.contact.clocks.saved
+            after = replace(after, colliders=colliders, clocks=clocks, solver_statistics=statistics)
         return after, work, float(substep.raised)
 
-    def _make_way(
-        self, substep: ExplicitStep, frame: int, since: float, until: float, halvings: int = 0
-    ) -> None:
-        """Takes a step from ``since`` to ``until`` of a frame, or two in its place where surfaces
-        cannot make way for each other in one."""
-        substep.prescribe(frame, since, until)
-        try:
-            substep.advance()
-        except BlockedStepError:
-            if not self.adapts or halvings == MAX_HALVINGS:
-                raise
-            substep.undo()
-            step, middle = substep.step, 0.5 * (since + until)
-            substep.set_step(0.5 * step)
-            try:
-                self._make_way(substep, frame, since, middle, halvings + 1)
-                self._make_way(substep, frame, middle, until, halvings + 1)
-            finally:
-                substep.set_step(step)
-
-    def _is_stable(self, before: Energies, state: State, work: float, raised: float) -> bool:
-        """Whether the energy is a number, and grew by no more than is allowed of what moves and
-        what rounding makes."""
+    def _excess_energy(self, before: Energies, state: State, work: float, raised: float) -> float:
+        """The joules by which the energy grew beyond what is allowed of motion and rounding;
+        not above zero where steps are stable, infinite where it is no number."""
         after = self._system.energies(state)
         gained = after.total - before.total - work - raised
-        if not (math.isfinite(gained) and self._integrator.has_bounded_energy):
-            return math.isfinite(gained)
+        if not math.isfinite(gained):
+            return math.inf
+        if not self._integrator.has_bounded_energy:
+            return 0.0
         fallen = max(0.0, before.external + raised - after.external)
         moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
         rounding = self._rounding.joules(after, state.positions, state.substeps)
-        return (
-            gained
-            <= self._max_energy_gain_ratio * (moving + self._system.smallest_energy) + rounding
-        )
+        allowed = self._max_energy_gain_ratio * (moving + self._system.smallest_energy)
+        return gained - allowed - rounding
 
     def _prepare(self, step: float) -> tuple[ExplicitStep, Callable[[], None]]:
         is_same = self._prepared is not None and self._softened == self._system.softened

@@ -26,7 +26,6 @@ from ..scene import checks
 from ..scene.soft_body import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
-from .contact_failures import CostlyFrameError
 from .energy_watch import EnergyWatch
 from .impacts import (
     CONTACT_STEPS,
@@ -102,9 +101,6 @@ class ImplicitStepper(TimeStepper):
         #: (3, N) where the stages of each step of the last frame ended, and of the last step.
         self.stage_ends: list[list[Tensor]] = []
         self._stage_ends: list[Tensor] = []
-        # Newton steps that the present frame may take, and has taken.
-        self._budget: int | None = None
-        self._spent = 0
         self._objective = IncrementalPotential(system, with_contact)
         self._newton = Newton(self._objective)
         contact = self._objective.contact
@@ -123,20 +119,10 @@ class ImplicitStepper(TimeStepper):
             None if contact is None else PrescribedMotion(self._objective, self._newton, contact)
         )
 
-    def advance(self, state: State, budget: int | None = None) -> State:
-        """See ``TimeStepper.advance``.
-
-        Args:
-            budget: Newton steps that the frame may take; None for as many as it takes.
-
-        Raises:
-            CostlyFrameError: where more would be needed.
-        """
+    def advance(self, state: State) -> State:
         self._objective.check_volumes(state.positions)
         substeps, spent = self.substeps, 0
-        self._budget, self._spent = budget, 0
         most = _iteration_limit(self._objective.contact is not None)
-        most = most if budget is None else min(most, budget)
         for retry in range(MAX_RETRIES + 1 if self.adapts else 1):
             start = replace(state, substeps=substeps, solver_statistics=SolverStatistics())
             is_last = not self.adapts or retry == MAX_RETRIES
@@ -147,7 +133,6 @@ class ImplicitStepper(TimeStepper):
             in_parts = in_parts and self._objective.contact is not None
             if after.solver_statistics.converged or in_parts:
                 break
-            self._check_budget()
             substeps *= 2
         after = replace(after, solver_statistics=replace(after.solver_statistics, iterations=spent))
         if not bool(torch.isfinite(after.positions).all()):
@@ -167,10 +152,6 @@ class ImplicitStepper(TimeStepper):
         with_contact = self._objective.contact is not None
         has_parts = with_contact or self._impacts is not None
         return most_iterations(with_contact, substeps, has_parts, self.stage_count)
-
-    def _check_budget(self) -> None:
-        if self._budget is not None and self._spent >= self._budget:
-            raise CostlyFrameError(f"{self._system.names}: an implicit frame takes too long.")
 
     def _frame(self, state: State, retry: int, is_last: bool, most: int) -> State:
         """The state a frame later; unless this try is the last, it ends with the first step that
@@ -418,19 +399,13 @@ class ImplicitStepper(TimeStepper):
         blocked = state.solver_statistics.blocked
         if contact is not None and self._prescribed_motion is not None:
             assert collider_ends is not None
-            left = None if self._budget is None else self._budget - self._spent
-            advanced = self._prescribed_motion.advance(
-                start, guess, collider_ends, tolerance, span, left
-            )
-            self._spent += advanced.iterations
-            self._check_budget()
+            advanced = self._prescribed_motion.advance(start, guess, collider_ends, tolerance, span)
             guess, blocked = advanced.positions, (*blocked, *advanced.blocked)
         self._newton.begin()
         result = self._newton.minimize(
             guess, tolerance, span, limit, relaxation=relaxation, is_exact=not self._relaxes
         )
         result = replace(result, positions=self._balance(result.positions))
-        self._spent += result.iterations
         return replace(
             state,
             positions=result.positions,

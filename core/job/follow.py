@@ -27,7 +27,7 @@ from ..errors import SceneError
 from ..geometry.embedding import Embedding
 from ..geometry.posed_tets import posed_vertices
 from ..integrators import BDF2, SDIRK2, ImplicitEuler, Integrator, integrator_named
-from ..integrators.contact_failures import BlockedStepError, DivergedStepError
+from ..integrators.contact_failures import DivergedStepError
 from ..preparation.pins import pinned_tet_vertices
 from ..preparation.transfers import with_tet_control
 from ..scene.channel import Channel
@@ -77,7 +77,7 @@ class Search:
         """
         try:
             return tool(**self.options)
-        except (StoppedStepError, BlockedStepError, DivergedStepError) as error:
+        except (StoppedStepError, DivergedStepError) as error:
             say(f"searching in steps of BDF2 instead: {error}")
             return tool(**self.options | _implicit())
 

@@ -15,15 +15,16 @@ import numpy as np
 
 from ..compiled import as_index, compiled, shared_range
 from ..math3.closest_points import closest_points
-from ..math3.vectors import dot, four_points, scaled
+from ..math3.vectors import advanced, dot, four_points, scaled
+from .barrier import surface_force
 from .continuous_collision import closing_bound, stencil
 from .pair_weights import pair_weight, within_step
 
 #: Which barrier a contact has: the one of squared distances between surfaces, or the ground's.
 SURFACES, GROUND = 0, 1
-# The factor on the stiffness of a pair, each time that it is in the way: what closes so fast that
-# its barrier brings it all but to the surface has to be opened wider before it can slide or turn.
-STIFFENING_FACTOR = 10.0
+# The distance over d̂ to which the barrier of a pair that was in the way keeps it apart, however it
+# is pressed: it has to be opened before it can slide or turn.
+OPEN_RATIO = 0.05
 # In which threads share the writing of contacts.
 CHUNKS = 16
 
@@ -266,8 +267,6 @@ def _write_range(
         distance = math.sqrt(dot(difference, difference))
         if blocked[pair] == 0:
             weight *= share
-        else:
-            weight *= STIFFENING_FACTOR ** blocked[pair]
         objects = (mesh.object_of[a], mesh.object_of[d])
         one, other = painted_parts(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
         rubbing = math.sqrt(one * other) if rubs else 0.0
@@ -280,6 +279,27 @@ def _write_range(
             used = add_point(interpolation, c, c2, out, k, used)
             used = add_point(interpolation, d, c3, out, k, used)
         finish(out, k, used, displacements, mobility)
+        if blocked[pair] != 0:
+            e = four_points(ends, a, b, c, d)
+            ahead = advanced(scaled(c0, e[0]), c1, e[1])
+            ahead = advanced(advanced(ahead, c2, e[2]), c3, e[3])
+            _stiffen(out, k, ahead)
+
+
+@compiled(inline=True)
+def _stiffen(out: Any, k: int, ahead: Any) -> None:
+    """Makes a contact so stiff that it opens to ``OPEN_RATIO`` by itself.
+
+    Args:
+        ahead: the difference of its points where they would go without contacts, in metres.
+    """
+    if out.compliances[k] == 0.0:
+        return
+    along = out.normals[k, 0] * ahead[0] + out.normals[k, 1] * ahead[1]
+    along += out.normals[k, 2] * ahead[2]
+    dhat = out.dhats[k]
+    stiffness = (OPEN_RATIO - along / dhat) / surface_force(OPEN_RATIO)[0]
+    out.scales[k] = max(out.scales[k], stiffness * dhat * dhat / out.compliances[k])
 
 
 @compiled(parallel=True)
@@ -303,7 +323,7 @@ def write_pairs(
         pairs: (K,) candidates.
         stencils: all candidate pairs.
         dhats: (P,) of these, in metres.
-        blocked: (P,) how often each was in the way in this step: so much stiffer it is then.
+        blocked: (P,) not zero for those that were in the way in this step, which are stiffened.
         mesh: topology of the surfaces.
         laws: of their objects.
         points: (V, 3) of the surfaces.

@@ -182,14 +182,19 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 @compiled()
 def pair_step_size(
-    before: Any, after: Any, are_edges: bool, min_distance: float, sufficient: float
+    before: Any,
+    after: Any,
+    are_edges: bool,
+    min_distance: float,
+    sufficient: float,
+    remaining_ratio: float = REMAINING_DISTANCE_RATIO,
 ) -> float:
     """The step size that a pair can take on a linear trajectory, at most 1.
 
-    Its distance stays above ``REMAINING_DISTANCE_RATIO`` of that at the start and above
-    ``min_distance`` (m), or if it begins below, all but ``BELOW_MIN_DISTANCE_RATIO`` of that at the
-    start. A pair that touches at the start, within rounding, takes no step unless its parts stay as
-    they are to each other or part.
+    Its distance stays above ``remaining_ratio`` of that at the start and above ``min_distance``
+    (m), or if it begins below, all but ``BELOW_MIN_DISTANCE_RATIO`` of that at the start. A pair
+    that touches at the start, within rounding, takes no step unless its parts stay as they are to
+    each other or part.
 
     Args:
         before, after: four points each, x, y and z, in metres.
@@ -208,7 +213,7 @@ def pair_step_size(
                 return 1.0
             return _parting_step_size(normal, (b, c, d), (vb, vc, vd), are_edges, rounding)
         if iteration == 0:
-            least = allowed_distance(distance, min_distance)
+            least = allowed_distance(distance, min_distance, remaining_ratio)
             tolerance = TOLERANCE_RATIO * (distance - least)
         elif distance - least <= tolerance:
             break
@@ -255,10 +260,10 @@ def _relative(before: Any, after: Any, are_edges: bool) -> Any:
 
 
 @compiled()
-def allowed_distance(distance: float, min_distance: float) -> float:
+def allowed_distance(distance: float, min_distance: float, remaining_ratio: float) -> float:
     """The distance that has to remain of one at the start, in metres."""
     if distance > min_distance:
-        return max(REMAINING_DISTANCE_RATIO * distance, min_distance)
+        return max(remaining_ratio * distance, min_distance)
     return distance - BELOW_MIN_DISTANCE_RATIO * max(distance, 0.0)
 
 

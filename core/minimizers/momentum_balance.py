@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..geometry.groups import components
+from ..geometry.groups import free_groups
 from ..geometry.rigid_motion import rigid_velocity, skew
 from ..potentials import Pressure, TargetVolume
 from ..system import System
@@ -66,17 +66,11 @@ class MomentumBalance:
     def _free_groups(self, positions: Tensor) -> list[NDArray[np.intp]]:
         """Bodies that touch each other, directly or not, and nothing else."""
         system, contact = self._objective.system, self._objective.contact
-        count = len(self._slices)
         pairs = np.empty((0, 2), dtype=np.intp)
         if contact is not None:
             pairs = contact.objects_that_push(positions)
         is_held = ~self._is_free | _is_on_ground(system, self._slices, positions)
-        outside = (pairs >= count).any(axis=1)
-        is_held[pairs[outside].min(axis=1)] = True
-        group_of = components(count, pairs[~outside])
-        held = np.unique(group_of[is_held])
-        numbers = np.setdiff1d(np.unique(group_of), held)
-        return [np.flatnonzero(group_of == number) for number in numbers]
+        return free_groups(pairs, is_held)
 
 
 def _is_on_ground(system: System, slices: list[slice], positions: Tensor) -> NDArray[np.bool_]:

@@ -34,12 +34,10 @@ class AdvanceResult:
     Args:
         positions: (3, N) in metres, without intersections.
         blocked: what could not be moved further, in words.
-        iterations: Newton steps in which bodies made way.
     """
 
     positions: Tensor
     blocked: tuple[str, ...]
-    iterations: int
 
 
 class PrescribedMotion:
@@ -70,7 +68,6 @@ class PrescribedMotion:
         colliders: Points,
         tolerance: float,
         step: float,
-        budget: int | None = None,
     ) -> AdvanceResult:
         """
         Args:
@@ -79,13 +76,11 @@ class PrescribedMotion:
             colliders: (C, 3) where colliders have to be.
             tolerance: in metres, for what makes way.
             step: of the time integration, in seconds.
-            budget: Newton steps after which it ends wherever things are; None for as many as it
-                takes.
         """
         self._target, self._collider_target = target, colliders.copy()
         self._newton.begin()
         positions = self._advance_linearly(start)
-        blocked, iterations = list[str](), 0
+        blocked = list[str]()
         whole = before = self._remaining_displacement(positions)
         steps_to_stall, steps_left = STALL_LIMIT_STEPS, MAX_STEPS
         while self._remaining_displacement(positions) > 0.0:
@@ -108,10 +103,8 @@ class PrescribedMotion:
                     updates_lagged=False,
                     is_enough=lambda search: search.iterations >= RELAXATION_ITERATIONS,
                 )
-                positions, iterations = result.positions, iterations + result.iterations
-            if budget is not None and iterations >= budget:
-                break
-        return AdvanceResult(positions, tuple(dict.fromkeys(blocked)), iterations)
+                positions = result.positions
+        return AdvanceResult(positions, tuple(dict.fromkeys(blocked)))
 
     def _advance_linearly(self, positions: Tensor) -> Tensor:
         """Moves every object straight towards its target, until it collides."""

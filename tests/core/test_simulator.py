@@ -318,13 +318,11 @@ def test_a_stiff_block_breaks_loose_at_the_usual_tolerance(make_block, kind, you
         ("positions", np.zeros((3, 3)), "the scene"),
         ("velocities", None, "the scene"),
         ("substeps", np.array(0), "the scene"),
-        ("waits", np.array([99, 1]), "the scene"),
-        ("waits", np.array([0.5, 1.0]), "the scene"),
-        ("effort", np.array([3]), "the scene"),
         ("room", np.array(["far"]), "the scene"),
         ("unfolding", np.zeros(2, dtype=int), "the bodies"),
         ("unfolding", np.zeros(3), "the bodies"),
         ("colliders", np.zeros((1, 3)), "the colliders"),
+        ("clocks", np.zeros((2, 4)), "the colliders"),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused(make_block, name, value, what) -> None:

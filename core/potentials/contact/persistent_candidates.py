@@ -100,6 +100,13 @@ class PersistentCandidates:
             return self._find_around(leaving, before, after, since, step)
         return self._find_all(before, after, since, step)
 
+    def add_reachable(self, points: Points, reaches: Values) -> None:
+        """Adds all pairs that may come close when points get no farther than (V,) ``reaches``
+        metres from where they are, on whatever path."""
+        swept = self._broad_phase.sweep(points, points, self._radii + reaches)
+        found = self._broad_phase.among(swept, swept.leaves)
+        self._replace(self.candidates.merged(found))
+
     def _find_all(self, before: Points, after: Points, since: float, step: float) -> int:
         """Finds all candidates, of paths that begin with this step."""
         since, self._elapsed = since - self._elapsed, 0.0
@@ -147,10 +154,6 @@ class PersistentCandidates:
         self.distances = np.append(self.distances, 0.0)[places]
         self.blocked = np.append(self.blocked, 0)[places]
         self.candidates = candidates
-
-    def forget_values(self) -> None:
-        """Says that nothing is known of pairs."""
-        self.distances[:], self.blocked[:] = 0.0, 0
 
     def _allowance(
         self, which: NDArray[np.bool_], deviations: Values, steps: int, step: float

@@ -181,6 +181,10 @@ class CollisionSurface:
             return np.empty((0, 3))
         return np.concatenate([path.at(frame, fraction) for path in self._paths])
 
+    def collider_at(self, index: int, frame: int, fraction: float) -> Points:
+        """(n, 3) vertices of one of the colliders then."""
+        return self._paths[index].at(frame, fraction)
+
     def points(self, positions: NDArray[np.floating[Any]], colliders: Points) -> Points:
         """(V, 3) of the surface.
 

@@ -207,7 +207,7 @@ def test_edges_that_would_cross_within_a_step(monkeypatch: Any) -> None:
 
 
 def test_surfaces_that_stop_each_other_within_a_step_are_refused() -> None:
-    scene = cubes({"young": torch.tensor(2e4, requires_grad=True), "velocity": (0.2, 0.1, -8.0)})
+    scene = cubes({"young": torch.tensor(2e4, requires_grad=True), "velocity": (0.2, 0.1, -16.0)})
     with pytest.raises(InstabilityError, match="no gradients through frame 1, where surfaces come"):
         simulate(scene, SymplecticEuler(), frames=1, frame_time=0.004, substeps=4)
 

@@ -10,14 +10,16 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Collider, Ground, InstabilityError, Scene, Simulator, SoftBody
-from supple.core.errors import JobError
-from supple.core.integrators import SDIRK2, Automatic, SymplecticEuler, automatic
+from supple.core import Collider, Ground, Scene, Simulator, SoftBody
+from supple.core.integrators import SDIRK2, Automatic, SymplecticEuler
 from supple.core.integrators.automatic import AutomaticStepper
+from supple.core.integrators.contact_failures import DivergedStepError
+from supple.core.integrators.integrator import TimeStepper
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.scene.contact_settings import Attachment, Contact
 from supple.core.simulator import Frame
+from supple.core.state import State
 from supple.verification.exact_intersections import count_intersections
 from supple.verification.meshes import block, irregular_block
 
@@ -94,88 +96,59 @@ def pressed() -> Scene:
     return Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact())
 
 
-def test_what_explicit_steps_cannot_take_implicit_ones_do() -> None:
-    with pytest.raises(InstabilityError, match=r"^Table, Press: surfaces cannot make way"):
-        list(Simulator(pressed(), SymplecticEuler()).run(3))
+def test_what_nothing_can_make_way_for_is_taken_in_explicit_steps() -> None:
     frames = list(checked(Simulator(pressed(), Automatic()), 4))
-    implicit = [frame for frame in frames if frame.report.integrator == IMPLICIT]
-    assert implicit and all(frame.report.because == CLOSE for frame in implicit)
-    assert frames[-1].report.solver_statistics.blocked
+    assert {frame.report.integrator for frame in frames} == {EXPLICIT}
+    assert {frame.report.because for frame in frames} == {""}
+    assert frames[-1].report.solver_statistics.blocked == (
+        "the pins of Press: Table is in the way",
+    )
 
 
-def test_frames_that_would_take_too_long_are_implicit_for_a_while() -> None:
+def test_no_frame_is_taken_more_than_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     simulator = Simulator(meeting(), Automatic())
-    assert isinstance(simulator.stepper, AutomaticStepper)
-    assert simulator.stepper.with_contact is not None
-    simulator.stepper.first_budget_s = (0.0, 0.0)
-    frames, waits = [], []
-    for frame in checked(simulator, 16):
-        frames.append(frame)
-        waits.append(simulator.state.waits)
-    because = [frame.report.because for frame in frames]
-    first = because.index("much touches at once")
-    assert because[:first] == [""] * first
-    # Explicit steps are tried again after four frames.
-    assert waits[first : first + 6] == [4, 3, 2, 1, 0, 4]
-    assert because[first : first + 6] == ["much touches at once"] * 6
-    assert {frame.report.integrator for frame in frames[first : first + 6]} == {IMPLICIT}
+    stepper = simulator.stepper
+    assert isinstance(stepper, AutomaticStepper) and stepper.with_contact is not None
+    taken: list[tuple[int, int]] = []
+
+    def observe(kind: int, each: TimeStepper) -> None:
+        take = each._frame  # type: ignore[attr-defined]
+
+        def frame(start: State) -> object:
+            taken.append((kind, start.frame))
+            return take(start)
+
+        monkeypatch.setattr(each, "_frame", frame)
+
+    observe(0, stepper._contact_free)
+    observe(1, stepper.with_contact)
+    frames = list(checked(simulator, 16))
+    contacts = [frame.index - 1 for frame in frames if frame.report.solver_statistics.contacts]
+    assert contacts
+    assert len(taken) == len(set(taken))
+    assert {frame for kind, frame in taken if kind == 1} >= set(contacts)
 
 
-def spent_in_each_frame(simulator: Simulator) -> list[float]:
-    """What explicit steps with contact are expected to take, in seconds, until two bodies part."""
-    assert isinstance(simulator.stepper, AutomaticStepper)
-    explicit = simulator.stepper.with_contact
-    assert explicit is not None and explicit.contact is not None
-    budget = explicit.contact.budget
-    return [budget.spent_s * (simulator.state.clearance == 0.0) for _ in simulator.run(16)]
-
-
-def test_where_implicit_steps_take_still_longer_explicit_ones_take_as_long_as_they_do(
+def test_a_frame_with_contact_that_diverges_is_tried_twice_and_then_calmed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    unlimited, limited = (Simulator(meeting(), Automatic()) for _ in range(2))
-    spent = spent_in_each_frame(unlimited)
-    assert isinstance(limited.stepper, AutomaticStepper)
-    assert limited.stepper.with_contact is not None
-    first = 0.1 * max(spent)
-    limited.stepper.first_budget_s = (first, 0.0)
-    monkeypatch.setattr(automatic, "CONTACT_ITERATIONS", 0)
-    efforts = []
-    for frame in limited.run(16):
-        assert frame.report.integrator == EXPLICIT
-        efforts.append(limited.state.effort)
-    assert torch.equal(limited.state.positions, unlimited.state.positions)
-    # Then they may take twice of what they took, while that is more than at first.
-    expected, effort = [], 0
-    for seconds in spent:
-        is_costly = effort > 0 or seconds > first
-        effort = 0
-        while is_costly and first * 2**effort < 2.0 * seconds:
-            effort += 1
-        expected.append(effort)
-    assert efforts == expected
-    assert max(efforts) == 5 and efforts[-1] == 0
+    simulator = Simulator(meeting(), Automatic())
+    stepper = simulator.stepper
+    assert isinstance(stepper, AutomaticStepper) and stepper.with_contact is not None
+    with_contact, tried = stepper.with_contact, []
 
+    def diverge(start: State) -> None:
+        tried.append((start.frame, start.substeps))
+        raise DivergedStepError("explicit steps diverge")
 
-@pytest.mark.parametrize(("budget", "kept"), [(0, True), (1000, False)])
-def test_a_flat_frame_is_kept_where_an_implicit_one_takes_too_long(
-    monkeypatch: pytest.MonkeyPatch, budget: int, kept: bool
-) -> None:
-    """The first frame in which anything meets is taken for one that presses tets flat."""
-    unlimited, limited = (Simulator(meeting(), Automatic()) for _ in range(2))
-    spent = spent_in_each_frame(unlimited)
-    first = next(frame for frame, seconds in enumerate(spent) if seconds > 0.0)
-    list(limited.run(first))
-    monkeypatch.setattr(automatic, "MIN_VOLUME_RATIO", 2.0)
-    monkeypatch.setattr(automatic, "CONTACT_ITERATIONS", budget)
-    stepper = limited.stepper
-    assert isinstance(stepper, AutomaticStepper)
-    ratios = iter([0.01, 1.0])
-    monkeypatch.setattr(stepper, "_volume_ratio", lambda _: next(ratios))
-    monkeypatch.setattr(stepper, "_is_pressed_flat", lambda *_: False)
-    (frame,) = limited.run(1)
-    assert frame.report.integrator == (EXPLICIT if kept else IMPLICIT)
-    assert limited.state.waits == (0 if kept else 1)
+    monkeypatch.setattr(with_contact, "_frame", diverge)
+    frames = list(checked(simulator, 8))
+    calm = [frame for frame in frames if frame.report.because]
+    assert calm
+    assert {frame.report.because for frame in calm} == {"explicit steps diverge"}
+    assert {frame.report.integrator for frame in calm} == {"Implicit Euler"}
+    substeps = with_contact.substeps
+    assert tried == [(frame.index - 1, n) for frame in calm for n in (substeps, 2 * substeps)]
 
 
 def test_what_lies_on_something_does_not_try_explicit_steps_in_vain() -> None:
@@ -193,24 +166,15 @@ def test_what_lies_on_something_does_not_try_explicit_steps_in_vain() -> None:
     assert contact_free.sampled_positions == []
 
 
-def test_after_an_implicit_frame_no_room_is_known_of() -> None:
-    simulator = Simulator(meeting(), Automatic())
-    list(simulator.run(1))
-    assert simulator.state.clearance > 0.0
-    simulator.state = replace(simulator.state, waits=1)
-    (frame,) = simulator.run(1)
-    assert frame.report.integrator == IMPLICIT
-    assert simulator.state.clearance == 0.0
-
-
-def test_the_effort_is_saved_and_read_again() -> None:
-    simulator = Simulator(meeting(), Automatic())
-    start = simulator.state
-    arrays = replace(start, effort=3).to_arrays()
-    assert start.restored(0, arrays).effort == 3
-    assert "effort" not in start.to_arrays()
-    with pytest.raises(JobError, match="does not fit"):
-        start.restored(0, arrays | {"effort": np.array([3])})
+def test_what_lags_is_taken_with_contact() -> None:
+    simulator = Simulator(pressed(), Automatic())
+    list(simulator.run(4))
+    stepper = simulator.stepper
+    assert isinstance(stepper, AutomaticStepper)
+    assert simulator.state.clocks is not None
+    roomy = replace(simulator.state, clearance=1.0)
+    assert not stepper._is_clear(roomy)
+    assert stepper._is_clear(replace(roomy, clocks=None))
 
 
 @pytest.mark.parametrize("saved_after", [1, 4, 6, 9, 14])

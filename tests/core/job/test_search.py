@@ -13,7 +13,7 @@ import torch
 
 from supple.core import Collider, Contact, Scene
 from supple.core.adjoint import simulate
-from supple.core.integrators import BDF2, Integrator, SymplecticEuler, mesh_contact_step
+from supple.core.integrators import BDF2, Integrator, SymplecticEuler
 from supple.core.integrators.contact_failures import DivergedStepError
 from supple.core.job import Job, Settings
 from supple.core.job.follow import Search, with_body
@@ -22,15 +22,11 @@ from supple.core.preparation.prepared import prepare
 from .test_fit import bar
 
 
-@pytest.mark.parametrize(
-    ("tries", "why"),
-    [(8, "there are no gradients"), (1, "surfaces cannot make way")],
-    ids=["cut short", "blocked"],
-)
 def test_where_surfaces_stop_explicit_steps_implicit_ones_are_taken_and_it_is_said(
-    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch, tries: int, why: str
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mesh_contact_step, "MAX_LINEARIZATIONS", tries)
+    # Surfaces stop each other long before they are as near as they may come.
+    monkeypatch.setattr("supple.core.integrators.truncated_motion.FLOOR_RATIO", 0.9)
     wall = Collider(np.array([[1.0, -5, -5], [1.0, 5, -5], [1.0, 0, 9]]), [[0, 1, 2]])
     thrown = bar(held=False, young=2e4, velocity=(10.0, 0.0, 0.0))
     scene = Scene([thrown], gravity=(0.0, 0.0, 0.0), colliders=[wall], contact=Contact())
@@ -41,7 +37,7 @@ def test_where_surfaces_stop_explicit_steps_implicit_ones_are_taken_and_it_is_sa
     velocity = torch.tensor([10.0, 0.0, 0.0], dtype=torch.float64, requires_grad=True)
     taped = with_body(search.scene, 0, velocity=velocity)
     *_, last = search.find(partial(simulate, taped, frames=2))
-    assert f"searching in steps of BDF2 instead: Bar: {why}" in capsys.readouterr().out
+    assert "searching in steps of BDF2 instead: Bar: " in capsys.readouterr().out
     assert last.positions[0].requires_grad
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from supple.core.integrators.contact_nodes import no_constraints
 from supple.core.kernels.contact_constraints import (
+    OPEN_RATIO,
     SURFACES,
     Constraints,
     Interpolation,
@@ -19,6 +20,7 @@ from supple.core.kernels.contact_constraints import (
     gather,
     leave_out_idle,
 )
+from supple.core.kernels.contact_relaxation import surface_proximal
 from supple.core.kernels.continuous_collision import CandidateStencils
 from supple.core.potentials.contact.broad_phase import BroadPhase
 from supple.tests.core.kernels.linear_contacts import barrier_of, matrix
@@ -306,16 +308,17 @@ def test_edges_fade_out_as_they_become_parallel_and_do_not_rub_then() -> None:
     np.testing.assert_array_equal(own.kinetic, np.where(ratios < 1.0, 0.0, 0.2))
 
 
-def test_what_was_in_the_way_counts_in_whole_and_ten_times_as_stiff_for_each_time() -> None:
+def test_a_pair_that_was_in_the_way_counts_in_whole_and_opens_by_itself() -> None:
     points = random_points(5)
-    own, whole = found_at(points, laws_of()), found_at(points, laws_of(), blocked=1).scales / 10.0
-    assert (own.scales == 0.0).any() and (whole > 0.0).all()
-    ratios = own.scales / whole
-    assert ratios.max() <= 1.0 + 1e-12
-    for times in (2, 3):
-        blocked = found_at(points, laws_of(), blocked=times)
-        np.testing.assert_allclose(blocked.scales, 10.0**times * whole, rtol=1e-14)
-        np.testing.assert_array_equal(blocked.distances, own.distances)
+    own, stiffened = (found_at(points, laws_of(), blocked=blocked) for blocked in (0, 1))
+    assert (own.scales == 0.0).any() and (stiffened.scales >= own.scales).all()
+    np.testing.assert_array_equal(stiffened.distances, own.distances)
+    moves = stiffened.compliances > 0.0
+    assert moves.any()
+    starts = (stiffened.distances / stiffened.dhats)[moves]
+    stiffness = (stiffened.scales * stiffened.compliances / stiffened.dhats**2)[moves]
+    opened = [surface_proximal(*pair) for pair in zip(starts, stiffness, strict=True)]
+    assert (starts < OPEN_RATIO).any() and min(opened) >= OPEN_RATIO * (1.0 - 1e-9)
 
 
 def test_stiffness_and_friction_are_of_the_two_objects() -> None:

@@ -136,7 +136,19 @@ def test_what_is_known_of_pairs_stays_while_they_are_candidates() -> None:
         expected = [known.index(pair) + 1 if pair in known else 0 for pair in pairs]
         assert 0 in expected and max(expected) > 0
         assert own.distances.tolist() == own.blocked.tolist() == expected
-    own.forget_values()
-    assert not own.distances.any() and not own.blocked.any()
     own.begin(np.zeros((len(RADII), 3)))
     assert len(own.distances) == len(own.blocked) == 0
+
+
+def test_what_points_can_reach_on_any_path_becomes_a_candidate() -> None:
+    random, (own, _) = np.random.default_rng(4), persistent()
+    before = falling(0.06)
+    own.cover(before, falling(0.06 + STEP), STEP)
+    reaches = random.uniform(0.0, 0.3, len(RADII))
+    known = as_set(own.candidates)
+    own.add_reachable(before, reaches)
+    assert as_set(own.candidates) > known
+    for _ in range(20):
+        directions = random.normal(size=(len(RADII), 3))
+        directions /= np.linalg.norm(directions, axis=1)[:, None]
+        assert as_set(own.candidates) >= near(before, before + reaches[:, None] * directions)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clocks of what is animated: where something is in its way, it lags and catches up later."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..potentials.contact.surface import CollisionSurface
+from ..system import System
+
+# The rate of a clock that is behind is at most the first. A step that goes its whole way raises the
+# rate by the next factor; one that does not multiplies it by the share that it went, at least by a
+# half, down to the least rate.
+MAX_RATE, RATE_GROWTH, MIN_RATE = 1.5, 1.25, 1.0 / 16.0
+# In frames: what is no farther behind at the end of one is not reported.
+REPORTED_LAG_FRAMES = 0.5
+# Samples a frame of a missed path.
+SAMPLES = 4
+# Of a frame, what rounding may leave.
+ROUNDING = 1e-12
+
+
+class Clocks:
+    """Clocks that say how far each collider, and the pins of each body, are on their paths.
+
+    An object lags as a whole, and its clock replays the path that it has missed, since a short cut
+    might lead through other things. Where the path has come back to where the object is held, what
+    is between is left out.
+
+    Args:
+        surface: its objects, bodies first, have a clock each.
+        system: with the pins of its bodies.
+    """
+
+    def __init__(self, surface: CollisionSurface, system: System) -> None:
+        self._surface, self._system = surface, system
+        self._bodies = len(surface.names) - len(surface.collider_slices)
+        self._lags, self._rates = self._start()
+        self._wishes = self._lags.copy()
+        self._frame, self._since, self._until = 0, 0.0, 0.0
+        self._pins_of = self._places_of_pins()
+
+    def _start(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        count = len(self._surface.names)
+        return np.zeros(count), np.ones(count)
+
+    def _places_of_pins(self) -> list[NDArray[np.int64]]:
+        """The places of the pins of each body among all moving pins."""
+        pins = self._system.moving_pins
+        if pins is None:
+            return [np.empty(0, dtype=np.int64)] * self._bodies
+        vertices = pins.vertices.cpu().numpy()
+        return [
+            np.flatnonzero((vertices >= where.start) & (vertices < where.stop))
+            for where in self._system.body_slices()
+        ]
+
+    def begin(
+        self,
+        saved: NDArray[np.float64] | None,
+        frame: int,
+        positions: NDArray[np.float64],
+        colliders: NDArray[np.float64],
+    ) -> None:
+        """Begins a frame.
+
+        Args:
+            saved: what ``saved`` was when the last one ended.
+            frame: the one before it.
+            positions: (3, N) of the vertices of bodies, in metres.
+            colliders: (C, 3) of those of colliders.
+        """
+        self._lags, self._rates = self._start()
+        self._frame, self._until = frame, 0.0
+        if saved is None:
+            return
+        self._lags[:], self._rates[:] = saved
+        pins = self._system.moving_pins
+        for item in np.flatnonzero(self._lags > 1.0 / SAMPLES):
+            if item >= self._bodies:
+                places = self._surface.collider_slices[item - self._bodies]
+                self._leave_loops_out(int(item), colliders[places])
+            elif pins is not None:
+                vertices = pins.vertices.cpu().numpy()[self._pins_of[item]]
+                self._leave_loops_out(int(item), positions[:, vertices].T)
+
+    def _leave_loops_out(self, item: int, points: NDArray[np.float64]) -> None:
+        """Sets a clock to the last time at which the path came by where the object is.
+
+        Args:
+            points: (n, 3) where its vertices are, in metres.
+        """
+        lags = np.arange(self._lags[item], 0.0, -1.0 / SAMPLES)
+        path = np.stack([self._at(item, lag) for lag in lags])
+        farness = np.abs(path - points).max(axis=(1, 2))
+        ways = np.abs(np.diff(path, axis=0)).max(axis=(1, 2))
+        near = np.flatnonzero(farness[1:] <= ways)
+        if len(near):
+            self._lags[item], self._rates[item] = lags[1:][near[-1]], 1.0
+
+    def _at(self, item: int, lag: float) -> NDArray[np.float64]:
+        """(n, 3) vertices of an object so many frames before the present, in metres."""
+        if item >= self._bodies:
+            return self._surface.collider_at(item - self._bodies, *self._time(lag))
+        pins = self._system.moving_pins
+        assert pins is not None
+        return pins.positions(*self._time(lag)).cpu().numpy()[:, self._pins_of[item]].T
+
+    @property
+    def saved(self) -> NDArray[np.float64] | None:
+        """(2, O) lags in frames, and rates; None where nothing is behind or slow."""
+        if not self._lags.any() and (self._rates >= 1.0).all():
+            return None
+        return np.stack([self._lags, self._rates])
+
+    @property
+    def lags(self) -> NDArray[np.float64]:
+        """(O,) in frames."""
+        return self._lags
+
+    def prescribe(self, frame: int, since: float, until: float) -> None:
+        """Says that the next step goes from ``since`` to ``until`` of the way from a frame to the
+        next."""
+        self._frame, self._since, self._until = frame, since, until
+        step = until - since
+        wishes = step + self._lags - self._rates * step
+        self._wishes = np.where((self._lags == 0.0) & (self._rates >= 1.0), 0.0, wishes)
+        self._wishes[self._wishes < ROUNDING] = 0.0
+
+    def colliders(self) -> NDArray[np.float64]:
+        """(C, 3) where the vertices of colliders should be after the next step, in metres."""
+        targets = self._surface.colliders_at(self._frame, self._until)
+        for collider, where in enumerate(self._surface.collider_slices):
+            lag = self._wishes[self._bodies + collider]
+            if lag > 0.0:
+                targets[where] = self._surface.collider_at(collider, *self._time(lag))
+        return targets
+
+    def pins(self) -> Tensor:
+        """(3, P) where pins that move should be after the next step, in metres; there are some."""
+        pins = self._system.moving_pins
+        assert pins is not None
+        targets = pins.positions(self._frame, self._until)
+        for body, places in enumerate(self._pins_of):
+            lag = self._wishes[body]
+            if lag > 0.0 and len(places):
+                targets = targets.clone()
+                targets[:, places] = pins.positions(*self._time(lag))[:, places]
+        return targets
+
+    def _time(self, lag: float) -> tuple[int, float]:
+        """A frame and the fraction after it, so many frames before the end of the next step."""
+        at = self._frame + self._until - lag
+        frame = max(0, math.floor(at))
+        return frame, max(0.0, at - frame)
+
+    def advance(self, shares: NDArray[np.float64]) -> None:
+        """Says that objects have gone (O,) ``shares`` of the ways that they should go in a step."""
+        step = self._until - self._since
+        is_whole = shares >= 1.0
+        way = step + self._lags - self._wishes
+        self._lags = np.where(is_whole, self._wishes, step + self._lags - shares * way)
+        most = np.where(self._lags > 0.0, MAX_RATE, 1.0)
+        faster = np.minimum(RATE_GROWTH * self._rates, most)
+        slower = np.maximum(np.maximum(0.5, shares) * self._rates, MIN_RATE)
+        self._rates = np.where(is_whole, faster, slower)
+
+    def late(self) -> list[int]:
+        """The objects that are more than ``REPORTED_LAG_FRAMES`` behind."""
+        return [int(index) for index in np.flatnonzero(self._lags > REPORTED_LAG_FRAMES)]

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Moves of the nodes of an explicit step, made as far as surfaces stay apart."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import use_threads
+from ..kernels.contact_constraints import Interpolation, carry
+from ..kernels.division import (
+    divide,
+    find_collisions,
+    find_near,
+    push_apart,
+    push_up,
+    reaches,
+    stop_falls,
+)
+from ..kernels.flat_tets import FlatTets
+from ..kernels.ground_constraints import GroundLaws
+from ..potentials.contact import accepted_moves
+from ..potentials.contact.candidates import Candidates
+from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
+from ..potentials.contact.rest_distance import pair_distances
+from ..potentials.contact.surface import CollisionSurface
+from ..potentials.height_floor import FLOOR_RATIO as MIN_HEIGHT_RATIO
+
+Points = NDArray[np.float64]
+Values = NDArray[np.float64]
+
+# Rounds in which pairs that collide are pushed apart before planes divide them, and sweeps of each.
+PUSH_ROUNDS, PUSH_SWEEPS = 3, 4
+# Surfaces come no closer than this ratio of d̂: a pair that is closer may slide and open.
+FLOOR_RATIO = 1e-3
+PAIRS_PER_THREAD = 2_000
+# In metres: what has no length.
+TINY_LENGTH = 1e-300
+
+
+class Truncation(NamedTuple):
+    """A move of N nodes and V points of their surface.
+
+    Args:
+        nodes, points: (N, 3) and (V, 3) where those are after it, in metres.
+        step_sizes: (N,) of its move each node has made, between 0 and 1; None for all of it.
+        is_free: whether nothing was in the way.
+        objects: every two objects of which surfaces were in each other's way; bodies come first.
+    """
+
+    nodes: Points
+    points: Points
+    step_sizes: Values | None
+    is_free: bool
+    objects: set[tuple[int, int]]
+
+
+class TruncatedMotion:
+    """Makes moves of nodes as far as surfaces stay apart.
+
+    Pairs that would collide are pushed apart by impulses. What still collides then, since it is
+    prescribed or much presses on it, is divided by planes, and each node goes as far as its own
+    planes let it. Nothing is tried again, and what is elsewhere goes on.
+
+    Args:
+        surface: the surface that collides.
+        distances: (O, O) d̂ of every two of its objects, in metres.
+        candidates: of it.
+        points_of: its points, by nodes.
+        ground: the points that the ground holds up, and how; None without one.
+        owners: (N,) the node whose step size each node has: what is prescribed goes as a whole.
+    """
+
+    def __init__(
+        self,
+        surface: CollisionSurface,
+        distances: Values,
+        candidates: PersistentCandidates,
+        points_of: Interpolation,
+        ground: tuple[Interpolation, GroundLaws] | None,
+        owners: NDArray[np.int64],
+    ) -> None:
+        self._surface, self._distances = surface, distances
+        self._candidates, self._points_of = candidates, points_of
+        self._ground, self._owners = ground, owners
+        self._dhats_of = Candidates.none(), np.empty(0)
+        #: The work of pins and colliders by the impulses of the last moves, in joules.
+        self.work = 0.0
+        #: Of which pairs of objects some have been divided by planes; for others to empty.
+        self.divided_objects: set[tuple[int, int]] = set()
+
+    @property
+    def dhats(self) -> Values:
+        """(P,) of the candidates there are, in metres."""
+        candidates = self._candidates.candidates
+        if self._dhats_of[0] is not candidates:
+            dhats = pair_distances(candidates, self._surface, self._distances)
+            self._dhats_of = candidates, dhats
+        return self._dhats_of[1]
+
+    def carried(self, points: Points, moves: Points) -> Points:
+        """(V, 3) points of the surface, once (N, 3) moves of nodes have carried them along."""
+        out = np.empty_like(points)
+        use_threads(len(out), POINTS_PER_THREAD)
+        carry(self._points_of, points, moves, out)
+        return out
+
+    def advance(
+        self,
+        nodes: Points,
+        points: Points,
+        moves: Points,
+        mobility: Values,
+        least: float,
+        step: float,
+        flat: tuple[FlatTets, int],
+        longest: float,
+        displacements: Points,
+        is_hindered: bool = False,
+    ) -> Truncation:
+        """Moves nodes and points.
+
+        Args:
+            nodes, points: (N, 3) and (V, 3) where they are, in metres.
+            moves: (N, 3) of nodes; changed where they are pushed apart.
+            mobility: (N,) in metres a newton over the step; zero for what is prescribed.
+            least: in metres, below which nothing tells distances from rounding.
+            step: in seconds.
+            flat: tets that may be pressed flat, and how many those are.
+            longest: in metres; where anything is in the way, no move is longer.
+            displacements: (N, 3) of nodes in the step so far, in metres.
+            is_hindered: as of ``PersistentCandidates.cover``.
+        """
+        candidates, objects, is_free = self._candidates, set[tuple[int, int]](), True
+        self.work, ways = 0.0, displacements + moves
+        for pushes in range(PUSH_ROUNDS + 1):
+            after = self.carried(points, moves)
+            # A point that was pushed has left its path, and another one may follow it closely.
+            candidates.cover(points, after, step, is_hindered)
+            collides, distances = self._find_collisions(points, after, least)
+            falls = self._push_up(nodes, mobility, least, moves, only_finds=pushes == PUSH_ROUNDS)
+            rows = np.flatnonzero(collides)
+            if not (falls or len(rows)):
+                self._report(points, after, distances)
+                return Truncation(nodes + moves, after, None, is_free, objects)
+            is_free = False
+            objects |= self._objects_of(rows)
+            if pushes == 0:
+                candidates.blocked += collides
+                _limit(moves, longest)
+            if pushes < PUSH_ROUNDS:
+                stencils = candidates.stencils
+                arguments = (self._points_of, self._floors(least), mobility, ways)
+                tets = (*flat, MIN_HEIGHT_RATIO, PUSH_SWEEPS)
+                self.work += float(push_apart(rows, stencils, points, *arguments, *tets, moves))
+                _limit(moves, longest)
+        step_sizes, divided = self._divide(nodes, points, moves, least)
+        self.divided_objects |= divided
+        moves = step_sizes[:, None] * moves
+        after = self.carried(points, moves)
+        self._report(points, after, self._find_collisions(points, after, least)[1])
+        return Truncation(nodes + moves, after, step_sizes, False, objects | divided)
+
+    def _report(self, points: Points, after: Points, distances: Values) -> None:
+        self._candidates.distances = distances
+        accepted_moves.report(self._surface, points, after)
+
+    def _floors(self, least: float) -> Values:
+        """(P,) of the candidates there are, in metres."""
+        floors: Values = np.maximum(FLOOR_RATIO * self.dhats, least)
+        return floors
+
+    def _find_collisions(
+        self, points: Points, after: Points, least: float
+    ) -> tuple[NDArray[np.bool_], Values]:
+        """(P,) whether candidates collide, and a lower bound of their distances after a move."""
+        stencils, before = self._candidates.stencils, self._candidates.distances
+        collides, distances = np.empty(len(before), dtype=np.bool_), np.empty(len(before))
+        floors = self._floors(least)
+        use_threads(len(before), PAIRS_PER_THREAD)
+        find_collisions(stencils, points, after, before, floors, collides, distances)
+        return collides, distances
+
+    def _ground_floors(self, least: float) -> Values:
+        assert self._ground is not None
+        floors: Values = np.maximum(FLOOR_RATIO * self._ground[1].distances, least)
+        return floors
+
+    def _push_up(
+        self, nodes: Points, mobility: Values, least: float, moves: Points, only_finds: bool
+    ) -> int:
+        """Pushes points up that would come to the ground; how many would."""
+        if self._ground is None:
+            return 0
+        interpolation, laws = self._ground
+        pushed = moves.copy() if only_finds else moves
+        arguments = (self._ground_floors(least), laws.height, nodes, mobility, pushed)
+        return int(push_up(interpolation, *arguments))
+
+    def _divide(
+        self, nodes: Points, points: Points, moves: Points, least: float
+    ) -> tuple[Values, set[tuple[int, int]]]:
+        """(N,) step sizes of the moves of nodes, and every two objects that planes divide."""
+        candidates, owners, count = self._candidates, self._owners, len(nodes)
+        step_sizes, reach = np.ones(count), np.empty(len(points))
+        if self._ground is not None:
+            interpolation, laws = self._ground
+            arguments = (self._ground_floors(least), laws.height, nodes, owners, moves, step_sizes)
+            stop_falls(interpolation, *arguments)
+        reaches(self._points_of, moves, reach)
+        candidates.add_reachable(points, reach)
+        floors, stencils = self._floors(least), candidates.stencils
+        collides = self._find_collisions(points, self.carried(points, moves), least)[0]
+        near = np.empty(len(floors), dtype=np.bool_)
+        find_near(stencils, reach, candidates.distances, floors, near)
+        pairs = np.flatnonzero(near | collides)
+        pair_arguments = (stencils, points, floors)
+        node_arguments = (self._points_of, owners, moves, step_sizes)
+        is_divided = divide(pairs, collides[pairs], *pair_arguments, *node_arguments)
+        return step_sizes[owners], self._objects_of(pairs[is_divided])
+
+    def _objects_of(self, pairs: NDArray[np.int64]) -> set[tuple[int, int]]:
+        """Every two objects that candidate pairs belong to."""
+        stencils, objects = self._candidates.stencils, self._surface.object_of
+        edges = len(stencils.edge_edges)
+        edge_points = stencils.edges[stencils.edge_edges[pairs[pairs < edges]], 0]
+        faces = stencils.face_vertices[pairs[pairs >= edges] - edges]
+        face_points = np.stack([stencils.triangles[faces[:, 0], 0], faces[:, 1]], axis=1)
+        objects_of_pairs = objects[np.concatenate([edge_points, face_points])]
+        count = len(self._surface.names)
+        keys = np.flatnonzero(np.bincount(objects_of_pairs @ [count, 1]))
+        return {divmod(int(key), count) for key in keys}
+
+
+def _limit(moves: Points, longest: float) -> None:
+    """Shortens (N, 3) moves that are longer, since what is pinched would be shot out of there."""
+    lengths = np.sqrt(np.einsum("ni,ni->n", moves, moves))
+    if (lengths > longest).any():
+        moves *= np.minimum(1.0, longest / np.maximum(lengths, TINY_LENGTH))[:, None]
