@@ -322,7 +322,8 @@ class GroundFriction(Potential):
     ) -> tuple[float, float]:
         limit = self._coefficients.static * self._barrier.normal_force(positions)
         change = limit - self.limit
-        self.limit = self.limit + fraction * change
+        # Whole updates leave no rounding of what was before: a resumed run has the same bits.
+        self.limit = limit if fraction == 1.0 else self.limit + fraction * change
         return float(change.abs().sum()), float(limit.sum())
 
     @property

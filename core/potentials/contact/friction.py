@@ -97,9 +97,11 @@ class ContactFriction:
         """
         normal_forces = np.linalg.norm(self._barrier.gradient(stencils), axis=1)
         change = normal_forces - self._normal_forces
-        self._normal_forces = self._normal_forces + fraction * change
+        # Whole updates leave no rounding of what was before: a resumed run has the same bits.
+        whole = fraction == 1.0
+        self._normal_forces = normal_forces if whole else self._normal_forces + fraction * change
         pairs = self._sliding_pairs(stencils)
-        self._set_pairs(pairs if fraction == 1.0 else pairs.relaxed(self._pairs, fraction))
+        self._set_pairs(pairs if whole else pairs.relaxed(self._pairs, fraction))
         return float(np.abs(change).sum()), float(normal_forces.sum())
 
     def _sliding_pairs(self, stencils: Stencils) -> _SlidingPairs:
