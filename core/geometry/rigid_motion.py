@@ -92,6 +92,17 @@ def angular_velocity(inertia: Tensor, momentum: Tensor) -> Tensor:
     return (inverse @ momentum[:, :, None])[:, :, 0]
 
 
+def slowed(masses: Tensor, velocities: Tensor, joules: float) -> Tensor:
+    """Return (3, N) velocities in m/s with so many joules less, in proportion; none below zero.
+
+    Args:
+        masses: (N,) in kg.
+    """
+    energy = 0.5 * float((masses * velocities.square()).sum())
+    kept = max(0.0, 1.0 - joules / energy) if energy > 0.0 else 0.0
+    return kept**0.5 * velocities
+
+
 def skew(vectors: Tensor) -> Tensor:
     """Return the (G, 3, 3) matrices of the cross products with (G, 3) vectors."""
     x, y, z = vectors.unbind(1)

@@ -13,6 +13,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from ..geometry.rigid_motion import slowed
 from ..state import State
 from ..system import System
 from .rigid_frames import RigidFrames
@@ -77,14 +78,10 @@ class EnergyWatch:
         frames, positions, velocities = self._frames, state.positions, state.velocities
         arms = positions - frames.spread(frames.centres(positions))
         mean = frames.spread(frames.mean_velocities(velocities))
-        momentum = frames.momentum(arms, velocities)
-        inverse = frames.inverse_inertia(frames.inertia(arms))
-        turn = frames.spread((inverse @ momentum[:, :, None])[:, :, 0]).expand_as(arms)
+        angular = frames.angular_velocities(arms, frames.momentum(arms, velocities))
+        turn = frames.spread(angular).expand_as(arms)
         rigid = self._system.free * (mean + torch.linalg.cross(turn, arms, dim=0))
-        within = velocities - rigid
-        energy = 0.5 * float((self._system.free_mass * within.square()).sum())
-        kept = max(0.0, 1.0 - excess / energy) if energy > 0.0 else 0.0
-        return rigid + kept**0.5 * within
+        return rigid + slowed(self._system.free_mass, velocities - rigid, excess)
 
     def _damping_power(self, state: State) -> float:
         """The rate at which damping takes energy, in watts."""

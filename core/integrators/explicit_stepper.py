@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
-from ..geometry.rigid_motion import rigid_velocity
+from ..geometry.rigid_motion import rigid_velocity, slowed
 from ..potentials.contact import accepted_moves
 from ..scene.soft_body import burst_warning
 from ..state import Energies, State
@@ -121,16 +121,13 @@ class ExplicitStepper(TimeStepper):
 
     def _calmed(self, state: State, excess: float) -> State:
         """The state with so many joules less in the deformation of bodies, where they are."""
-        mass, velocities = self._system.mass, state.velocities.clone()
+        mass, velocities = self._system.mass, state.velocities
         rigid = torch.zeros_like(velocities)
         for where in self._system.body_slices():
             at = state.positions[:, where]
             rigid[:, where] = rigid_velocity(mass[where], at, velocities[:, where]).at(at)
         wobble = torch.where(self._system.free, velocities - rigid, 0.0)
-        energy = float(0.5 * (mass * wobble.square()).sum())
-        if energy > 0.0:
-            velocities -= (1.0 - math.sqrt(max(0.0, 1.0 - excess / energy))) * wobble
-        return replace(state, velocities=velocities)
+        return replace(state, velocities=velocities - wobble + slowed(mass, wobble, excess))
 
     def _substeps(self, state: State) -> int:
         """To begin with: what has flowed flat vibrates faster."""

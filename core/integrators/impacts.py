@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..materials.bounce import contact_seconds
 from ..potentials.contact.approach_limit import Crossing
 from ..potentials.contact.mesh_contact import MeshContact
 from ..scene.soft_body import PerTet
@@ -111,13 +112,10 @@ class Impacts:
         known = [impact for impact in impacts if impact is not None]
         return min(known, key=lambda impact: impact.seconds, default=None)
 
-    def contact_seconds(self, one: int, other: int, speed: float) -> float:
-        """For how long two objects touch that hit each other, 2.87 (m²/(R E*² v))^(1/5).
-
-        Source: Johnson, "Contact Mechanics", Cambridge University Press, 1985, section 11.4.
+    def _impact(self, one: int, other: int, seconds: float, speed: float) -> Impact:
+        """The impact of two objects after so many seconds, by their numbers; −1 is the ground.
 
         Args:
-            one, other: numbers of objects; −1 is the ground.
             speed: with which they close, in m/s.
         """
         inverse_mass, curvature, compliance = (
@@ -125,12 +123,8 @@ class Impacts:
             for values in (self._inverse_mass, self._curvature, self._compliance)
         )
         if inverse_mass == 0.0:
-            return 0.0
-        power = compliance**2 * curvature / (inverse_mass**2 * speed)
-        return float(2.87 * power**0.2)
-
-    def _impact(self, one: int, other: int, seconds: float, speed: float) -> Impact:
-        return Impact(seconds, self.contact_seconds(one, other, speed))
+            return Impact(seconds, 0.0)
+        return Impact(seconds, contact_seconds(inverse_mass, curvature, compliance, speed))
 
     # Ground
 

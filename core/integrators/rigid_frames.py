@@ -129,6 +129,10 @@ class RigidFrames:
         nothing = torch.zeros_like(inertia)
         return torch.where(turns, inverse, torch.where(hinged, along, nothing))
 
+    def angular_velocities(self, arms: Tensor, momentum: Tensor) -> Tensor:
+        """(P, 3) in rad/s by (3, N) arms and (P, 3) angular momentum, as far as pieces turn."""
+        return _times(self.inverse_inertia(self.inertia(arms)), momentum)
+
     def centres(self, positions: Tensor) -> Tensor:
         """(P, 3) of mass of what is free, else the hinge, in metres."""
         if self._all_free:

@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ..state import State
 from ..system import System
@@ -51,9 +50,8 @@ class SpinLimit:
         """The share of so many seconds that may be one step: one over a whole number."""
         frames, positions = self._frames, state.positions
         arms = positions - frames.spread(frames.centres(positions))
-        momentum = frames.momentum(arms, state.velocities)
-        inverse = frames.inverse_inertia(frames.inertia(arms))
-        speeds: Tensor = torch.linalg.vector_norm((inverse @ momentum[:, :, None])[:, :, 0], dim=1)
+        angular = frames.angular_velocities(arms, frames.momentum(arms, state.velocities))
+        speeds = torch.linalg.vector_norm(angular, dim=1)
         fast = torch.where(speeds > self._limits, speeds, 0.0)
         parts = math.ceil(seconds * float(fast.max()) / MAX_TURN_RAD)
         return 1.0 / max(1, min(parts, MAX_STEPS))

@@ -174,8 +174,7 @@ class Step:
             missing = missing + weight * frames.momentum(
                 before, stage.retention * moment.velocities
             )
-        inverse = frames.inverse_inertia(frames.inertia(arms))
-        turn = frames.spread((inverse @ missing[:, :, None])[:, :, 0])
+        turn = frames.spread(frames.angular_velocities(arms, missing))
         return torch.linalg.cross(turn.expand_as(arms), arms, dim=0)
 
     def ended(self, coasting: Coasting, positions: Tensor) -> Tensor:

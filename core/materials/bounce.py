@@ -18,23 +18,37 @@ LANDING_SPEED = math.sqrt(2.0 * 9.81)
 _TWIST = 2.50
 
 
+def contact_seconds(
+    inverse_mass: float, curvature: float, compliance: float, speed: float
+) -> float:
+    """Return for how long elastic balls touch that hit each other, 2.87 (m²/(R E*² v))^(1/5).
+
+    Source: Johnson, "Contact Mechanics", Cambridge University Press, 1985, section 11.4.
+
+    Args:
+        inverse_mass, curvature, compliance: 1/m in 1/kg, 1/R in 1/m and 1/E* in 1/Pa, each the sum
+            over both; E* = E/(1 − ν²).
+        speed: with which they close, in m/s.
+    """
+    power = compliance**2 * curvature / (inverse_mass**2 * speed)
+    return float(2.87 * power**0.2)
+
+
 def frequency_ratio(young: float, poisson: float, density: float) -> float:
     """Return the frequency of a bounce over that of the slowest vibration, for a ball of any size.
 
-    A bounce is half a swing as long as the contact T = 2.87 (m²/(R E*² v))^(1/5) of a ball that has
-    fallen by one metre, E* = E/(1 − ν²) (Johnson, "Contact Mechanics", Cambridge University Press,
-    1985, section 11.4). It is within a quarter of what dropped balls show, from cork to silicone
-    (docs/physics.md).
+    A bounce is half a swing as long as a ball touches that has fallen by one metre. The ratio is
+    within a quarter of what dropped balls show, from cork to silicone (docs/physics.md).
 
     Args:
         young: Young's modulus in Pa, above 0.
         poisson: Poisson's ratio.
         density: in kg/m³, above 0.
     """
-    mass, stiffness = 4.0 / 3.0 * math.pi * density, young / (1.0 - poisson**2)
-    contact_seconds = 2.87 * (mass**2 / (stiffness**2 * LANDING_SPEED)) ** 0.2
+    mass, compliance = 4.0 / 3.0 * math.pi * density, (1.0 - poisson**2) / young
+    seconds = contact_seconds(1.0 / mass, 1.0, compliance, LANDING_SPEED)
     wave_speed = math.sqrt(young / (2.0 * (1.0 + poisson) * density))
-    return math.pi / (contact_seconds * _TWIST * wave_speed)
+    return math.pi / (seconds * _TWIST * wave_speed)
 
 
 def bounciness(loss_factor: float, ratio: float) -> float:
