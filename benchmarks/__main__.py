@@ -22,7 +22,6 @@ from . import (
     first_frame,
     gradients,
     gradients_beside,
-    gradients_touching,
     heap,
     implicit_frame,
     integrators,
@@ -48,7 +47,7 @@ def _whole(run: Callable[[], Any]) -> Parts:
 BENCHMARKS: dict[str, Parts] = {
     "explicit_substep": explicit_substep.parts(),
     "implicit_frame": implicit_frame.parts(),
-    "gradients": gradients.parts() | gradients_touching.parts(),
+    "gradients": gradients.parts(),
     "gradients_beside": gradients_beside.parts(),
     "integrators": _whole(integrators.run),
     "contact": _whole(contact.run),

@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..errors import InstabilityError
 from ..integrators.explicit_integrator import ExplicitIntegrator
 from ..integrators.explicit_step import ExplicitStep
 from ..integrators.explicit_stepper import ExplicitStepper
@@ -19,7 +18,6 @@ from ..potentials.plastic_flow import ROWS
 from ..simulator import begin_frame
 from ..state import State
 from ..system import System
-from .contact_adjoint import SurfaceRecord
 from .ground_adjoint import GroundAdjoint, GroundReaction, PointGroundAdjoint, embedded_step
 from .plastic_adjoint import CompiledPlasticAdjoint, PlasticAdjoint, plastic_adjoint
 from .quantities import Quantities
@@ -174,10 +172,6 @@ class RungeKuttaAdjoint(StepAdjoint):
             whole.by_retention.index_add_(0, at, by_retention.sum(0))
 
 
-class StoppedStepError(InstabilityError):
-    """Surfaces were in each other's way within an explicit step."""
-
-
 @dataclass(frozen=True)
 class _Frame:
     """
@@ -221,28 +215,13 @@ class ExplicitRun:
         checkpoint = 6 * len(system.mass) + strains
         kept = 3 * len(system.mass) * len(stages_of(integrator)[0]) + strains
         self._length = max(1, round(math.sqrt(frames * stepper.substeps * checkpoint / kept)))
-        self._surfaces: SurfaceRecord | None = None
-        if stepper.contact is not None:
-            self._surfaces = SurfaceRecord(system)
-        if stepper.contact is not None or embedded_step(system) is not None:
-            # Which contacts come first, and what points are pushed by, hangs on the steps before,
-            # back to where a frame begins.
+        if embedded_step(system) is not None:
+            # The forces at the points of a surface depend on the previous steps of the frame.
             self._length = sys.maxsize
         stepper.checkpoint_steps = self._length
 
     def record(self, before: State, after: State) -> None:
-        """Takes the frame that the stepper has just ended.
-
-        Raises:
-            StoppedStepError: where surfaces were in each other's way.
-        """
-        statistics = after.solver_statistics
-        if self._surfaces is not None and statistics is not None and statistics.limited_steps:
-            raise StoppedStepError(
-                f"{self._system.names}: there are no gradients through frame {after.frame}, where "
-                "surfaces come together so fast that they stop each other within a step; choose "
-                "more substeps, or ImplicitEuler or BDF2."
-            )
+        """Record the frame that the stepper has just ended."""
         self._frames.append(_Frame(before, after.substeps, self._stepper.checkpoints))
 
     def pull_back(
@@ -266,7 +245,6 @@ class ExplicitRun:
                 if back is not None:
                     back.finish()
                 step = self._integrator.make_step(self._system, seconds)
-                step.contact = self._stepper.contact
                 back = self._adjoint(seconds, flow)
             gradients = self._frame_back(frame, gradients, step, back, flow)
         if back is not None:
@@ -282,9 +260,8 @@ class ExplicitRun:
     ) -> StepAdjoint:
         is_single = len(stages_of(self._integrator)[0]) == 1
         kind = SymplecticAdjoint if is_single else RungeKuttaAdjoint
-        contact = self._stepper.contact
         given, found, own = flow.given, flow.found, flow.products
-        return kind(self._system, self._integrator, seconds, given, found, contact, own)
+        return kind(self._system, self._integrator, seconds, given, found, own)
 
     def _frame_back(
         self,
@@ -305,18 +282,13 @@ class ExplicitRun:
             step.begin(positions, velocities)
             tets.plastic = plastic
             strains: list[Tensor | None] = []
-            surfaces = self._surfaces
-            record = _Record(back.ground, surfaces, len(stages_of(self._integrator)[0]) - 1)
+            record = _Record(back.ground, len(stages_of(self._integrator)[0]) - 1)
             step.record = record
-            if step.contact is not None:
-                step.contact.begin(before)
-                step.contact.record = surfaces
             for number in numbers:
                 record.courses.append(Course(step.velocities.clone()))
                 step.prescribe(before.frame, number / count, (number + 1) / count)
                 strains.append(tets.plastic)
                 step.advance()
-                record.ends()
                 tets.flow(step.positions, step.step)
             back.begin((step.positions, step.velocities), (gradients[0], gradients[1]))
             for number in reversed(numbers):
@@ -335,19 +307,12 @@ class _Record:
     """Takes down the courses of steps.
 
     Args:
-        ground: that they meet; None where there is none, or surfaces meet with it.
-        surfaces: takes down how these do; None where none do.
-        stages: of how many accelerations are kept.
+        ground: adjoint of the ground; None where the scene has no ground.
+        stages: number of stages whose accelerations are recorded.
     """
 
-    def __init__(
-        self,
-        ground: GroundAdjoint[Any] | None,
-        surfaces: SurfaceRecord | None,
-        stages: int,
-    ) -> None:
-        self._ground, self._surfaces, self._stages = ground, surfaces, stages
-        self._met: tuple[Tensor, Tensor] | None = None
+    def __init__(self, ground: GroundAdjoint[Any] | None, stages: int) -> None:
+        self._ground, self._stages = ground, stages
         self.courses: list[Course] = []
 
     def accelerates(self, acceleration: Tensor) -> None:
@@ -357,10 +322,4 @@ class _Record:
     def meets(self, positions: Tensor, velocities: Tensor) -> bool:
         if self._ground is not None:
             self.courses[-1].meetings.append(self._ground.meeting(positions, velocities))
-        if self._surfaces is not None:
-            self._met = positions.clone(), velocities.clone()
         return isinstance(self._ground, PointGroundAdjoint)
-
-    def ends(self) -> None:
-        if self._surfaces is not None and self._met is not None:
-            self.courses[-1].surfaces = self._surfaces.taken(*self._met)

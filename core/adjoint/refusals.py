@@ -90,6 +90,11 @@ def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
             "There are no gradients through attachments in explicit steps; choose ImplicitEuler or "
             "BDF2."
         )
+    if isinstance(integrator, EXPLICIT) and scene.contact is not None:
+        raise SceneError(
+            "There are no gradients through contact between surfaces in explicit steps; choose "
+            "ImplicitEuler, BDF2 or SDIRK2, or leave the contact out."
+        )
 
 
 def refuse_flow(scene: Scene) -> None:

@@ -11,11 +11,9 @@ import torch
 from torch import Tensor
 
 from ..integrators.explicit_integrator import ExplicitIntegrator
-from ..integrators.mesh_contact_step import MeshContactStep
 from ..integrators.runge_kutta import Midpoint, RungeKutta4
 from ..integrators.stability import decay, impulse_time
 from ..system import System
-from .contact_adjoint import ContactAdjoint, SurfaceMeeting
 from .force_adjoint import ForceAdjoint
 from .force_loops import RestProducts
 from .ground_adjoint import (
@@ -38,13 +36,11 @@ class Course:
         accelerations: (3, N) of its stages but the last, in m/s².
         meetings: with the ground, where it has one: predicted, where there are several stages, and
             at the end.
-        surfaces: that met at the end, the ground with them; None where none did.
     """
 
     velocities: Tensor
     accelerations: list[Tensor] = field(default_factory=list)
     meetings: list[Meeting | None] = field(default_factory=list)
-    surfaces: SurfaceMeeting | None = None
 
 
 def stages_of(integrator: ExplicitIntegrator) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -65,7 +61,6 @@ class StepAdjoint(ABC):
         seconds: of a step.
         given: quantities.
         found: the gradients by those that require grad, which grow.
-        contact: of surfaces, where they meet.
         flowing: what of the rest shapes of tets that flow is taken at the end of each step.
     """
 
@@ -76,7 +71,6 @@ class StepAdjoint(ABC):
         seconds: float,
         given: Quantities,
         found: dict[str, Tensor],
-        contact: MeshContactStep | None,
         flowing: dict[int, RestProducts],
     ) -> None:
         self._system, self._step, self._given, self._found = system, seconds, given, found
@@ -90,12 +84,9 @@ class StepAdjoint(ABC):
         #: (3, N) at the end of the step that is next, and gradients by them.
         self.positions = self.velocities = torch.empty(0)
         self.by_positions = self.by_velocities = torch.empty(0)
-        #: Of what steps meet, one of the two at most.
+        #: Adjoint of the ground; None where the scene has no ground.
         self.ground: GroundAdjoint[Any] | None = None
-        self.contact: ContactAdjoint | None = None
-        if contact is not None:
-            self.contact = ContactAdjoint(contact, given, found)
-        elif system.ground_barrier is not None:
+        if system.ground_barrier is not None:
             on_points, of_steps = embedded_step(system), (seconds, self.span(1.0))
             if on_points is None:
                 self.ground = VertexGroundAdjoint(system, given, found, *of_steps)
@@ -130,15 +121,12 @@ class StepAdjoint(ABC):
             state = self.positions, self.velocities
             gradients = self.by_positions, self.by_velocities
             self.ground.leave(meeting, state, gradients)
-        by_start = None if course.surfaces is None else self._leave_surfaces(course.surfaces)
         ended = self.velocities
         if pins is not None:
             began[:, pins.vertices] = ended[:, pins.vertices]
             by_target = self.by_positions[:, pins.vertices]
             self.by_positions[:, pins.vertices] = 0.0
         self._move_back(course, frame, since, until)
-        if by_start is not None:
-            self.by_positions += by_start
         self.velocities = began
         if pins is None:
             return
@@ -173,25 +161,10 @@ class StepAdjoint(ABC):
             self.ground.begin()
         return course.meetings[index]
 
-    def _leave_surfaces(self, meeting: SurfaceMeeting) -> Tensor:
-        """To where the step ended before surfaces met; the (3, N) gradient by where it began."""
-        assert self.contact is not None
-        by_change = self.by_velocities / self._step
-        found, by_start, by_mobility = self.contact.back(meeting, self.by_positions + by_change)
-        self.by_positions = found - by_change
-        self.positions, self.velocities = meeting.positions, meeting.velocities
-        # The mobility is step × impulse time / mass.
-        by_mobility *= self._step
-        self.span(1.0).by_impulse.sub_(by_mobility * self._negative_inverse_mass)
-        if "mass" in self._found:
-            by_mass = self.span(1.0).impulse * self._negative_inverse_mass.square()
-            self._found["mass"] -= by_mobility * by_mass
-        return by_start
-
     @abstractmethod
     def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:
         """To the positions where the step began, with its velocities given, and to the gradients
-        by both, contact and pins left out."""
+        by both, the ground and pins left out."""
 
     def _accelerate_back(
         self,

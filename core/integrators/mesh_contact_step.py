@@ -46,7 +46,6 @@ from .contact_nodes import (
     step_size_owners,
     surface_points,
 )
-from .contact_record import ContactRecord, Contacts
 from .divergence import DivergenceCheck
 from .group_motion import keep_group_motion
 from .truncated_motion import PAIRS_PER_THREAD, TruncatedMotion
@@ -115,8 +114,6 @@ class MeshContactStep:
         # By how far nodes missed where forces led them in the last step, and what was in the way.
         self._lost = np.zeros((0, 3))
         self._hindered_objects: set[tuple[int, int]] = set()
-        #: None while nobody asks.
-        self.record: ContactRecord | None = None
 
     def begin(self, state: State) -> None:
         """Begins a frame, which depends on none before it but by its state."""
@@ -241,10 +238,6 @@ class MeshContactStep:
             self._count, pairs = leave_out_idle(count, self._pairs, self._constraints)
             self._pairs = self._pairs[:pairs]
             flat_tets = self._find_flat(at, predicted)
-            if self.record is not None:
-                of_nodes = start, at, points, ends, moves, self._mobility
-                of_pairs = self._constraints, self._count, self._pairs, self._candidates.stencils
-                self.record.relaxes(Contacts(*of_nodes, *of_pairs), flat_tets)
             # What is hit goes at most twice as fast as what hits it, and barriers open d̂.
             longest = 2.0 * float(np.sqrt(np.einsum("ni,ni->n", moves, moves).max(initial=0.0)))
             longest += float(self.laws.distances.max())

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The search for keys that are followed, in the scene of search.
 
-A body alone does not touch itself meanwhile, and steps that have no adjoint, or none through how
-surfaces meet, are those of BDF2.
+A single body does not touch itself during the search, and BDF2 replaces integrators without an
+adjoint, such as explicit steps with contact.
 
-What is found in a search is simulated as the scene says, and corrected by what it misses its keys
-by then.
+The result is simulated with the settings of the scene, and its error at the keys corrects the next
+search.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..adjoint import Following, Key, follow_keys
-from ..adjoint.explicit_run import StoppedStepError
 from ..adjoint.follow_keys import NEAR_DIAGONALS, SOLVED_M_PER_S
 from ..adjoint.observer import Observer
 from ..adjoint.refusals import refuse_integrator
@@ -69,15 +68,14 @@ class Search:
         return Search(scene, options)
 
     def find(self, tool: Callable[..., Found]) -> Found:
-        """What a tool finds, called with the options; in implicit steps where surfaces stop each
-        other within explicit ones, or these diverge.
+        """Return the result of a tool, searched in steps of BDF2 where explicit steps diverge.
 
         Raises:
             SuppleError: as the tool does.
         """
         try:
             return tool(**self.options)
-        except (StoppedStepError, DivergedStepError) as error:
+        except DivergedStepError as error:
             say(f"searching in steps of BDF2 instead: {error}")
             return tool(**self.options | _implicit())
 

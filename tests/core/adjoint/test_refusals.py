@@ -24,7 +24,15 @@ from supple.core import (
     Stitches,
 )
 from supple.core.adjoint import settle, simulate
-from supple.core.integrators import XPBD, Adaptive, Automatic, ImplicitEuler, SymplecticEuler
+from supple.core.integrators import (
+    XPBD,
+    Adaptive,
+    Automatic,
+    ImplicitEuler,
+    Midpoint,
+    RungeKutta4,
+    SymplecticEuler,
+)
 from supple.core.materials import Linear, StableNeoHookean
 from supple.tests.core.tether import Tether
 from supple.verification.meshes import block
@@ -85,6 +93,12 @@ def test_other_integrators_are_refused(integrator: Any) -> None:
 def test_attachments_are_for_implicit_steps() -> None:
     with pytest.raises(SceneError, match="attachments in explicit steps; choose ImplicitEuler"):
         simulate(attached(), SymplecticEuler(), frames=1)
+
+
+@pytest.mark.parametrize("integrator", [SymplecticEuler(), Midpoint(), RungeKutta4()])
+def test_contact_between_surfaces_is_for_implicit_steps(integrator: Any) -> None:
+    with pytest.raises(SceneError, match="contact between surfaces in explicit steps; choose Impl"):
+        simulate(Scene([body(), body()], contact=Contact()), integrator, frames=1)
 
 
 def test_a_tensor_where_nothing_can_be_differentiated_by_is_refused() -> None:
