@@ -21,7 +21,7 @@ from supple.core import (
     TetMesh,
     tetrahedralize,
 )
-from supple.core.integrators import SDIRK2, Integrator, SymplecticEuler
+from supple.core.integrators import SDIRK2, Integrator, SymplecticEuler, implicit_stepper
 from supple.core.integrators.impacts import MAX_IMPACT_STEPS, Impact, Impacts
 from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.integrators.unhindered_motion import UnhinderedMotion
@@ -145,3 +145,16 @@ def test_with_steps_given_there_are_no_others() -> None:
     simulator = dropped("ground", [ball(0.02, 3.0)], SDIRK2(), substeps=2)
     *_, last = simulator.run(1)
     assert last.report.solver_statistics.steps == 2
+
+
+def test_an_impact_that_takes_too_many_newton_steps_ends_with_one_step_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The budget of a frame is three Newton steps, and the impact needs more."""
+    monkeypatch.setattr(implicit_stepper, "MAX_CONTACT_ITERATIONS", 3)
+    monkeypatch.setattr(implicit_stepper, "MIN_ITERATIONS", 1)
+    monkeypatch.setattr(implicit_stepper, "PART_ITERATIONS_FACTOR", 1)
+    simulator = dropped("plate", [ball(0.02, 6.0, 1e4)], SDIRK2())
+    *_, last = simulator.run(1)
+    assert not last.report.solver_statistics.converged
+    assert last.report.solver_statistics.steps <= 4
