@@ -214,7 +214,8 @@ class ImplicitStepper(TimeStepper):
                     approach = self._approach(points, after)
                     retaken = max(approach.step_size, MIN_RETAKEN_RATIO)
                     retaken = 1.0 if retaken > FAR_ENOUGH_RATIO else retaken
-                is_enough = retaken == 1.0 or iterations_left <= 0 or _least_share(tries) >= share
+                is_last = tries == 0 or iterations_left <= 0
+                is_enough = retaken == 1.0 or is_last or _least_share(tries) >= share
                 if not is_enough:
                     share, state = retaken * share, _with_work_of(state, after)
                 elif approach.step_size < 1.0:
