@@ -134,7 +134,9 @@ def _forget_what_is_old(kept: Any, module: str) -> None:
 
 @cache
 def _stamp_of(module: str) -> str:
-    """Of the source of a module, and of those that it imports from beside it."""
+    """Return the digest of a module's source, and of the sources that it imports from its
+    package.
+    """
     loaded = sys.modules[module]
     source = Path(str(loaded.__file__)).read_bytes()
     stamp = hashlib.sha256(source)
@@ -149,9 +151,9 @@ def _forget_what_is_unreadable(kept: Any) -> None:
     """Lets numba compile anew what it kept and cannot read, where it would fail each time."""
     load = kept.load_overload
 
-    def load_overload(*wanted: Any) -> Any:
+    def load_overload(*key: Any) -> Any:
         try:
-            return load(*wanted)
+            return load(*key)
         except _UNREADABLE:
             kept.flush()
             return None
@@ -164,12 +166,14 @@ def _take_what_is_shipped(kept: Any, module: str) -> None:
     load, shipped = kept.load_overload, shipped_loops.index_of(kept, module)
 
     def load_overload(signature: Any, target: Any) -> Any:
-        if (own := load(signature, target)) is not None:
-            return own
+        if (overload := load(signature, target)) is not None:
+            return overload
         # What cannot be read is compiled, as what was made from other sources is.
         with contextlib.suppress(OSError, *_UNREADABLE):
-            found = shipped.load(kept._index_key(signature, target.codegen()))
-            return None if found is None else kept._impl.rebuild(target, found)
+            shipped_overload = shipped.load(kept._index_key(signature, target.codegen()))
+            return (
+                None if shipped_overload is None else kept._impl.rebuild(target, shipped_overload)
+            )
         return None
 
     if shipped is not None:

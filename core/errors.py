@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can go wrong, each message naming the object, the cause and the cure."""
+"""Errors of the solver; each message names the object, the cause and the cure."""
 
 from __future__ import annotations
 

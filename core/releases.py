@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a scene has let go, and what is left of the scene then.
+"""Find the pins, attachments and stitches that have let go, and the scene that remains then.
 
 That changes between frames: with the vertices that are free, all that is built on them.
 """
@@ -37,7 +37,7 @@ Forces = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Hold:
-    """What lets go by itself: the pins of a body, an attachment, stitches.
+    """A hold that can let go: the pins of a body, an attachment, stitches.
 
     Args:
         release: when it does.
@@ -128,7 +128,7 @@ class Releases:
         return mask
 
     def names(self, before: Mask, after: Mask) -> tuple[str, ...]:
-        """What has let go altogether since, in words."""
+        """Return the names of everything that has let go since."""
         bodies = self._scene.bodies
         holds = [
             (hold, f"the pins of {body.name}")
@@ -148,7 +148,7 @@ class Releases:
         )
 
     def scene_of(self, mask: Mask | None) -> Scene:
-        """What is left of the scene."""
+        """Return the scene without everything that has let go."""
         if mask is None:
             return self._scene
         bodies = [self._body(index, mask) for index in range(len(self._scene.bodies))]
@@ -195,22 +195,23 @@ class Releases:
 
     @cached_property
     def _own_pins(self) -> list[NDArray[np.int32]]:
-        """Of each body those that are not there for the sake of an attachment."""
-        own = [
+        """Return the pins of each body that do not stem from an attachment."""
+        pins = [
             np.empty(0, dtype=np.int32) if body.pinned is None else body.pinned
             for body in self._scene.bodies
         ]
         for attachment in self._scene.attachments:
             if attachment.to == "collider":
                 others = self._vertices(attachment)
-                own[attachment.body] = np.setdiff1d(own[attachment.body], others)
-        return own
+                pins[attachment.body] = np.setdiff1d(pins[attachment.body], others)
+        return pins
 
     # Forces
 
     def _pulls(self, system: System, state: State, mask: Mask) -> Iterator[tuple[_Hold, Forces]]:
-        """What may be torn off, and the newtons that each of its parts is pulled with, 0 where it
-        does not hold any more."""
+        """Yield the holds that may tear, and the force in newtons on each of their parts, 0
+        where a part has already let go.
+        """
         if all(hold.force is None for hold in self._holds):
             return
         system.go_to(state.frame, 0.0)
@@ -234,7 +235,7 @@ class Releases:
         attached: Attachments | None,
         gradient: Tensor,
     ) -> Iterator[tuple[_Hold, Forces]]:
-        """Of attachments and stitches."""
+        """Yield the forces of attachments and stitches."""
         positions = state.positions
         tensions = np.zeros(0) if attached is None else _numbers(attached.tensions(positions))
         for hold, attachment in self._attached:
@@ -288,13 +289,13 @@ class Releases:
 
 
 def _attachments_of(system: System) -> Attachments | None:
-    """Those between bodies that hold in a system."""
+    """Return the attachments between bodies that still hold in a system."""
     return Attachments.of_scene(system.scene, system.vertex_offsets, system.mass)
 
 
 def _numbers(values: Tensor) -> Forces:
-    found: Forces = values.cpu().numpy()
-    return found
+    numbers: Forces = values.cpu().numpy()
+    return numbers
 
 
 def _without_pins(body: SoftBody, gone: NDArray[np.int32]) -> SoftBody:

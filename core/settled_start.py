@@ -55,7 +55,7 @@ _UPRIGHT_COSINE = 0.7
 
 @dataclass(frozen=True)
 class SettledStart:
-    """What has settled before the first frame.
+    """The bodies that are settled before the first frame.
 
     Args:
         settled: names of the bodies that begin at rest.
@@ -138,13 +138,13 @@ class _Resting:
         """Their indices."""
         scene = self._scene
         candidates = [k for k, body in enumerate(scene.bodies) if _may_settle(body)]
-        found = {k for k in candidates if self._is_on_ground(k)}
+        resting = {k for k in candidates if self._is_on_ground(k)}
         # From the bottom up, so that what carries a body is known when its turn comes.
         height = [float((self._starts[k] @ self._down).max()) for k in range(len(scene.bodies))]
-        for body in sorted(set(candidates) - found, key=lambda k: -height[k]):
-            if self._contact is not None and self._is_carried(self._contact, body, found):
-                found.add(body)
-        return found
+        for body in sorted(set(candidates) - resting, key=lambda k: -height[k]):
+            if self._contact is not None and self._is_carried(self._contact, body, resting):
+                resting.add(body)
+        return resting
 
     def _gap(self, body: int) -> float:
         return REST_GAP_RATIO * self._diagonals[body]
@@ -174,9 +174,9 @@ class _Resting:
     def _is_near(self, contact: MeshContact, body: int, drop: Points) -> bool:
         """Whether the box around a body meets that of another object on its way down."""
         points, owner = contact.points(self._positions), contact.surface.object_of
-        own = points[owner == body]
-        low = np.minimum(own.min(axis=0), own.min(axis=0) + drop)
-        high = np.maximum(own.max(axis=0), own.max(axis=0) + drop)
+        body_points = points[owner == body]
+        low = np.minimum(body_points.min(axis=0), body_points.min(axis=0) + drop)
+        high = np.maximum(body_points.max(axis=0), body_points.max(axis=0) + drop)
         inside = ((points >= low) & (points <= high)).all(axis=1) & (owner != body)
         if inside.any():
             return True
@@ -208,7 +208,7 @@ def _seen_points(body: SoftBody, positions: Points) -> Points:
 
 
 def _uncoupled(scene: Scene, resting: set[int]) -> set[int]:
-    """Those of some bodies that nothing ties to others."""
+    """Return the resting bodies that nothing ties to others."""
     ties = [(each.body, each.other) for each in scene.attachments if each.joins_bodies]
     ties += [(each.body, each.other) for each in scene.stitches]
     left = set(resting)
@@ -275,10 +275,10 @@ def _joins(number: dict[int, int], bodies: Iterable[int]) -> bool:
 
 def _still(body: SoftBody, positions: Points) -> Collider:
     """A body that does not move, where it starts."""
-    own = InitialBody.of(body)
+    initial = InitialBody.of(body)
     return Collider(
-        Channel.of(own.points(positions), f"{body.name}: where it starts", None, 3),
-        own.triangles,
+        Channel.of(initial.points(positions), f"{body.name}: where it starts", None, 3),
+        initial.triangles,
         friction=body.friction,
         kinetic_friction=body.kinetic_friction,
         name=body.name,

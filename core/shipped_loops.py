@@ -42,15 +42,16 @@ def _common_processor() -> tuple[str, Sequence[str]] | None:
     if (sys.platform, platform.machine()) == ("darwin", "arm64"):
         return "apple-m1", ("neon",)
     try:
-        found = import_module("llvmlite.binding").get_host_cpu_features()
+        features = import_module("llvmlite.binding").get_host_cpu_features()
     except (ImportError, RuntimeError):  # no numba either, or a machine that LLVM does not know
         return None
-    return ("x86-64-v3", _X86_64_V3) if all(map(found.get, _X86_64_V3)) else None
+    return ("x86-64-v3", _X86_64_V3) if all(map(features.get, _X86_64_V3)) else None
 
 
 def name() -> str:
-    """Of the folder for what numba compiles for, and for the Python and the numba that read it;
-    empty where that is this machine's own processor."""
+    """Return the folder's name for the compilation target of numba, the Python and the numba
+    that read it; empty where that is this machine's own processor.
+    """
     numba = import_module("numba")
     processor = numba.config.CPU_NAME
     # Short, since Windows takes paths of 260 characters, of which these have half.
@@ -71,8 +72,8 @@ def index_of(kept: Any, module: str, root: Path = FOLDER) -> Any:
     if inside == module or not name():
         return None
     folder = root.joinpath(name(), *inside.split(".")[:-1])
-    own = kept._cache_file
-    return type(own)(str(folder), kept._impl.filename_base, own._source_stamp)
+    cache_file = kept._cache_file
+    return type(cache_file)(str(folder), kept._impl.filename_base, cache_file._source_stamp)
 
 
 def write(loops: Sequence[Any], root: Path) -> None:
@@ -84,18 +85,18 @@ def write(loops: Sequence[Any], root: Path) -> None:
     """
     shutil.rmtree(root / name(), ignore_errors=True)
     for loop in loops:
-        own = loop._cache._cache_file
+        cache_file = loop._cache._cache_file
         shipped = index_of(loop._cache, loop.py_func.__module__, root)
         target = loop.targetctx.codegen().magic_tuple()
         # Of what Python calls what was called here, and all that loops call, as the last says:
         # another variant of theirs is compiled the sooner.
-        wanted = {
+        files = {
             key: file
-            for key, file in own._load_index().items()
+            for key, file in cache_file._load_index().items()
             if key[1] == target and (key[-1] or key[0] in loop.overloads)
         }
-        for file in wanted.values():
+        for file in files.values():
             Path(shipped._cache_path).mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(own._data_path(file), shipped._data_path(file))
-        if wanted:
-            shipped._save_index(wanted)
+            shutil.copyfile(cache_file._data_path(file), shipped._data_path(file))
+        if files:
+            shipped._save_index(files)

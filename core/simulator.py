@@ -35,7 +35,7 @@ from .system import System
 
 @dataclass(frozen=True)
 class Report:
-    """What one frame cost and how it came out: seconds, joules, metres."""
+    """Cost and outcome of one frame: seconds, joules, metres."""
 
     seconds: float
     substeps: int
@@ -255,8 +255,9 @@ class Simulator:
 
     @contextmanager
     def _threads(self) -> Iterator[None]:
-        """What is left to torch beside compiled loops is short: its threads would only stand in the
-        way of theirs."""
+        """Limit torch to one thread beside compiled kernels. Its work is short then, and its
+        threads would only compete with theirs.
+        """
         before = torch.get_num_threads()
         if runs_loops(self.system):
             torch.set_num_threads(1)

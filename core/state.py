@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the bodies are, how they move, and what that cost: what goes from frame to frame."""
+"""The state of a simulation that goes from frame to frame: what goes from frame to frame."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MISFIT = "The checkpoint does not fit {}; simulate again."
 
 @dataclass(frozen=True)
 class SolverStatistics:
-    """What an implicit frame took; explicit ones leave it as it is.
+    """Statistics of an implicit frame; explicit ones leave it as it is.
 
     Args:
         iterations: Newton steps, in all time steps.
@@ -70,7 +70,7 @@ class Hindrance(IntEnum):
 
     @property
     def words(self) -> str:
-        """Such as ``surfaces are close``."""
+        """Return the reason in words, such as ``surfaces are close``."""
         return _HINDRANCES[self]
 
 
@@ -84,7 +84,7 @@ _HINDRANCES = {
 
 @dataclass(frozen=True)
 class State:
-    """Where everything is and how it moves.
+    """Positions, velocities and further state of a scene between frames.
 
     Args:
         positions, velocities: (3, N), component first, in metres and m/s.
@@ -216,12 +216,12 @@ def fitting(
     Raises:
         JobError: when it is of another shape or kind.
     """
-    found = arrays.get(name)
-    if found is None and otherwise is not None:
-        found = np.array(otherwise)
-    if found is None or found.shape != shape or found.dtype.kind not in kinds:
+    array = arrays.get(name)
+    if array is None and otherwise is not None:
+        array = np.array(otherwise)
+    if array is None or array.shape != shape or array.dtype.kind not in kinds:
         raise JobError(_MISFIT.format(what))
-    return found
+    return array
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ class Energies:
 
     @property
     def external(self) -> float:
-        """Of gravity and forces."""
+        """Return the energy of gravity and forces, in joules."""
         return self.gravity + self.forces
 
     @property

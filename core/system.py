@@ -60,7 +60,9 @@ class System(Nodes):
         self._potential_energies = CachedAt(self._measure)
         self._prescribed_energies = CachedAt(self._measure_prescribed)
         self._energies_frame = 0
-        members = [[(self.bodies[i], self.meshes[i]) for i in own] for own in self._model_bodies]
+        members = [
+            [(self.bodies[i], self.meshes[i]) for i in indices] for indices in self._model_bodies
+        ]
         #: What gives the elasticities other rest shapes.
         self.plastic_flow = PlasticFlow(self.elasticities, members, changed=self._forget_energies)
         self.solved_elasticities = [*map(self.plastic_flow.in_steps, self.solved_elasticities)]
@@ -101,8 +103,8 @@ class System(Nodes):
         """(N,) vertices of the bodies with an inverted tet in their initial configuration."""
         start = self.initial_positions.cpu().double().numpy().T
         bodies = zip(self.meshes, self.body_slices(), strict=True)
-        found = [signed_volumes(start[where], mesh.tets).min() <= 0.0 for mesh, where in bodies]
-        return torch.as_tensor(self._repeat(found).astype(bool), device=self.device)
+        inverted = [signed_volumes(start[where], mesh.tets).min() <= 0.0 for mesh, where in bodies]
+        return torch.as_tensor(self._repeat(inverted).astype(bool), device=self.device)
 
     def initial_state(self, substeps: int = 1) -> State:
         positions = self.initial_positions.clone()
@@ -207,21 +209,21 @@ class System(Nodes):
         return len(self.obstacles.steps) > 0
 
     def energies(self, state: State) -> Energies:
-        """Of a state."""
+        """Return the energies of a state, in joules."""
         self.plastic_flow.plastic = state.plastic
         kinetic = 0.5 * float((self.free_mass * state.velocities.square()).sum())
         gravity = float(self.gravity.energy_at(state.positions, state.frame))
-        found = self._potential_energies(state.positions)
+        potential = self._potential_energies(state.positions)
         if state.frame != self._energies_frame:
             self._energies_frame = state.frame
             self._prescribed_energies.forget()
         elastic, forces = self._prescribed_energies(state.positions)
         return replace(
-            found,
+            potential,
             kinetic=kinetic,
-            elastic=found.elastic + elastic,
+            elastic=potential.elastic + elastic,
             gravity=gravity,
-            forces=found.forces + forces,
+            forces=potential.forces + forces,
         )
 
     def _forget_energies(self) -> None:
@@ -238,7 +240,7 @@ class System(Nodes):
         )
 
     def _measure(self, positions: Tensor) -> Energies:
-        """What is the same at any time and speed."""
+        """Return the energies that do not depend on time or speed."""
         constant = [p for p in self.elasticities if p.is_constant]
         elastic = sum((float(part.energy(positions)) for part in constant), 0.0)
         ground = self.ground_barrier
@@ -255,11 +257,13 @@ class System(Nodes):
         return torch.cat([part.tets.volume_ratios(positions) for part in self.elasticities])
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
-        """Of the lowest point that it meets, in metres; None without a ground."""
+        """Return the height of the lowest contact point above the ground, in metres; None
+        without a ground.
+        """
         ground = self.obstacles.ground
         return None if ground is None else self.obstacles.lowest(positions) - ground.height
 
 
 def _changing(potentials: Sequence[Potential]) -> list[PrescribedPotential]:
-    found = [part for part in potentials if isinstance(part, PrescribedPotential)]
-    return [part for part in found if not part.is_constant]
+    prescribed = [part for part in potentials if isinstance(part, PrescribedPotential)]
+    return [part for part in prescribed if not part.is_constant]

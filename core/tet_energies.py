@@ -26,7 +26,7 @@ from .scene.soft_body import SoftBody
 def merged_material(
     parts: list[tuple[Material, TetMesh]], tensor: Callable[[NDArray[np.float64]], Tensor]
 ) -> Material:
-    """Of one model; its parameters are tensors, a number a tet, where they differ.
+    """Merge materials of one model; parameters that differ become tensors, a number a tet.
 
     Args:
         parts: of each body its material and its tetrahedra.
@@ -76,8 +76,8 @@ class TetEnergies:
         for index, body in enumerate(bodies):
             # What changes over time is a factor on the whole.
             settings = (body.stiffness, body.rest_shape, body.pose)
-            own = None if all(each is None for each in settings) else index
-            models.setdefault((body.material.model(), own), []).append(index)
+            model_index = None if all(each is None for each in settings) else index
+            models.setdefault((body.material.model(), model_index), []).append(index)
         #: Of each elasticity, which bodies it is of.
         self.bodies = list(models.values())
         self.elasticities = [self._elasticity(indices) for indices in self.bodies]
@@ -105,19 +105,19 @@ class TetEnergies:
         return kind(material, meshes, self._template, keyed, rest_shape)
 
     def _reshaped(self, body: SoftBody, rest_shape: RestShape) -> TensorChannel:
-        """Of the factor on Young's modulus and the amounts of displacements."""
+        """Return the factors on Young's modulus and the amounts of displacements."""
         factor = Channel(np.ones(1)) if body.stiffness is None else body.stiffness
         both = Channel.side_by_side([factor.mapped(lambda k: k[:, None]), rest_shape.amounts])
         return TensorChannel.of(both, self._template)
 
     def _viscosities(self, elasticity: Elasticity, indices: list[int]) -> list[Viscosity]:
-        """Of the tets of one model, zero where their body has none."""
+        """Return the viscosities of the tets of one model, zero where their body has none."""
         tets, material = elasticity.tets, elasticity.material
         if isinstance(elasticity, PosedElasticity):
             elasticity.write_always()
-        rates = self._tensor(self._of_tets("stiffness_damping", indices))
+        rates = self._tensor(self._tet_values("stiffness_damping", indices))
         filled = np.concatenate([fill(self._meshes[i]) for i in indices])
-        shears = self._tensor(filled * self._of_tets("viscosity", indices))
+        shears = self._tensor(filled * self._tet_values("viscosity", indices))
         stiffness = self._stiffness(indices)
         if stiffness is None:
             return [Viscosity(tets, rates * material.mu + shears, rates * material.lam)]
@@ -127,11 +127,13 @@ class TetEnergies:
         ]
 
     def _stiffness(self, indices: list[int]) -> TensorChannel | None:
-        """Of the bodies of one elasticity, which is one alone where it is there."""
+        """Return the animated stiffness of an elasticity, which then has one body; None for a
+        constant one.
+        """
         stiffness = self._bodies[indices[0]].stiffness
         return None if stiffness is None else TensorChannel.of(stiffness, self._template)
 
-    def _of_tets(self, name: str, indices: list[int]) -> NDArray[np.float64]:
+    def _tet_values(self, name: str, indices: list[int]) -> NDArray[np.float64]:
         """A setting of bodies, one value a tet."""
         values = ((getattr(self._bodies[i], name), len(self._meshes[i].tets)) for i in indices)
         return np.concatenate([np.broadcast_to(value, count) for value, count in values])

@@ -22,11 +22,11 @@ def tracks_tensors(kind: Kind) -> Kind:
 
     @functools.wraps(construct)
     def tracking(self: Any, *args: Any, **kwargs: Any) -> None:
-        given = signature.bind(self, *args, **kwargs)
-        tensors = {name: own for name, own in given.arguments.items() if is_tracked(own)}
-        given.arguments.update({name: plain(own) for name, own in tensors.items()})
+        bound = signature.bind(self, *args, **kwargs)
+        tensors = {name: value for name, value in bound.arguments.items() if is_tracked(value)}
+        bound.arguments.update({name: plain(value) for name, value in tensors.items()})
         object.__setattr__(self, _NAME, tensors)
-        construct(*given.args, **given.kwargs)
+        construct(*bound.args, **bound.kwargs)
 
     kind.__init__ = tracking  # type: ignore[misc]
     return kind

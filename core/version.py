@@ -10,7 +10,7 @@ from pathlib import Path
 
 @functools.cache
 def version() -> str:
-    """Of the extension's manifest, the one place that says it."""
+    """Return the version in the extension's manifest, its only source."""
     manifest = Path(__file__).resolve().parent.parent / "blender_manifest.toml"
     number: str = tomllib.loads(manifest.read_text(encoding="utf-8"))["version"]
     return number

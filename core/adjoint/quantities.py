@@ -148,7 +148,7 @@ def friction_tables(system: System, value: Value) -> tuple[Tensor, Tensor]:
         owners.append(("ground", scene.ground))
     known = FrictionTable(scene)
     found = []
-    for table, slides in zip(known.of_all, (False, True), strict=True):
+    for table, slides in zip(known.all_pairs, (False, True), strict=True):
         own = [_coefficient(*owner, slides, value) for owner in owners]
         default = _coefficient("contact", scene.contact or Contact(), slides, value)
         assert default is not None

@@ -153,7 +153,7 @@ def refuse_sliding(scene: Scene) -> None:
         )
     table = FrictionTable(scene)
     rubs = scene.ground is not None and table.on_ground.act
-    if rubs or (scene.contact is not None and table.of_meshes.act):
+    if rubs or (scene.contact is not None and table.mesh_pairs.act):
         raise SceneError(
             "There is no one equilibrium with friction: it hangs on how bodies came there. Set the "
             "friction of the ground, of contact and of bodies to 0."
@@ -261,7 +261,7 @@ def _refuse_friction(system: System, leaves: Mapping[str, Tensor]) -> None:
     if not has_ground and not has_contact:
         raise SceneError(f"{places[0]} requires grad, but there is no ground to meet.")
     rubs = (has_ground and system.obstacles.ground_friction.act) or (
-        has_contact and FrictionTable(system.scene).of_meshes.act
+        has_contact and FrictionTable(system.scene).mesh_pairs.act
     )
     friction = [place for place in places if "friction" in place]
     if friction and not rubs:

@@ -19,7 +19,7 @@ from ..potentials.contact.normal_collisions import NormalCollisions
 from ..potentials.contact.stencils import assembled
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.topology import Indices, Points, Values
-from ..scene.contact_distances import contact_distances, of_pairs
+from ..scene.contact_distances import contact_distances, pair_distances
 from ..scene.friction import NO_FRICTION, slide_stiffness
 from ..system import System
 from .quantities import Quantities
@@ -188,7 +188,7 @@ class TapeContact:
             torch.as_tensor(part.astype(np.int64)) for part in (carried.row, carried.col)
         )
         self._shares = torch.as_tensor(carried.data)[:, None]
-        sizes = of_pairs([mesh.diagonal for mesh in system.meshes], len(scene.meshes))
+        sizes = pair_distances([mesh.diagonal for mesh in system.meshes], len(scene.meshes))
         self._sizes = torch.as_tensor(sizes)
 
     def colliders_at(self, frame: int, fraction: float) -> Points:

@@ -37,7 +37,7 @@ class OffPatternBlocks:
 
     @staticmethod
     def none(size: int, dtype: Any) -> OffPatternBlocks:
-        """Of ``size`` unknowns."""
+        """Return no blocks for ``size`` unknowns."""
         return OffPatternBlocks(
             np.zeros(size + 1, dtype=np.int32), np.empty(0, dtype=np.int32), np.empty((0, 9), dtype)
         )
@@ -94,9 +94,9 @@ class OffPatternBlocks:
     def diagonal(self) -> NDArray[Any]:
         """(n, 9), zero where there is no block."""
         rows = self.rows
-        found = np.flatnonzero(rows == self.columns)
+        diagonal = np.flatnonzero(rows == self.columns)
         out = np.zeros((len(self.offsets) - 1, 9), dtype=self.values.dtype)
-        out[rows[found]] = self.values[found]
+        out[rows[diagonal]] = self.values[diagonal]
         return out
 
 
@@ -155,7 +155,7 @@ class BlockPattern:
         return np.repeat(np.arange(self.size), np.diff(self.offsets))
 
     def locate(self, elements: NDArray[np.int32]) -> ElementMap:
-        """Where the element matrices of (4, M) tets are added."""
+        """Find the blocks to which the element matrices of (4, M) tets are added."""
         keys, sources, transposed = self._contributions(elements)
         order, offsets = runs(keys)
         # A transposed source is written as its complement: one number tells both.
@@ -173,8 +173,8 @@ class BlockPattern:
         """(4, 4, M) of the block of each two corners of (4, M) tets; -1 where one is pinned."""
         corners = self.vertex_to_unknown[elements]
         rows, columns = corners[:, None], corners[None]
-        found = np.searchsorted(self._keys, rows * self.size + columns)
-        return np.where((rows >= 0) & (columns >= 0), found, -1).astype(np.int32)
+        places = np.searchsorted(self._keys, rows * self.size + columns)
+        return np.where((rows >= 0) & (columns >= 0), places, -1).astype(np.int32)
 
     def _mirrored(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Keys of the transposed blocks."""
@@ -271,9 +271,9 @@ class BlockMatrix:
 
     def add_sparse(self, matrix: Any) -> None:
         """Adds a sparse matrix over all vertices, as ``OffPatternBlocks.of`` takes it."""
-        own = self.pattern
+        pattern = self.pattern
         self.add_off_pattern(
-            OffPatternBlocks.of(matrix, own.vertex_to_unknown, own.size, self.dtype)
+            OffPatternBlocks.of(matrix, pattern.vertex_to_unknown, pattern.size, self.dtype)
         )
 
     def add_diagonal_blocks(self, vertices: Tensor, blocks: Tensor) -> None:
@@ -427,15 +427,15 @@ class BlockRows:
 
     def matvec(self, vector: Tensor) -> Tensor:
         """(3, n) product with a (3, n) vector."""
-        by_unknown = vector.T.contiguous()
-        product, *others = (_product(*part, by_unknown) for part in self._parts)
+        vectors = vector.T.contiguous()
+        product, *others = (_product(*part, vectors) for part in self._parts)
         for other in others:
             product += other
         return product.T.contiguous()
 
 
 def matrix_rows(pattern: BlockPattern, dtype: torch.dtype) -> BlockRows | ScalarRows:
-    """What multiplies with matrices of a pattern on its device."""
+    """Return the multiplier of a vector with matrices of a pattern on its device."""
     return BlockRows(pattern) if pattern.device.type == "cuda" else ScalarRows(pattern, dtype)
 
 

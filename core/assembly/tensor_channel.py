@@ -31,7 +31,7 @@ class TensorChannel:
         return TensorChannel(samples, channel.per_frame)
 
     def with_samples(self, samples: Tensor) -> TensorChannel:
-        """One of other samples at the same times."""
+        """Return a channel of other samples at the same times."""
         return TensorChannel(samples, self.per_frame)
 
     @property
@@ -39,17 +39,16 @@ class TensorChannel:
         return len(self.samples) == 1
 
     def largest(self) -> Tensor:
-        """Of each number the most that it ever is."""
+        """Return the largest value over time, number by number."""
         return self.samples.amax(0)
 
     def at(self, frame: int, fraction: float) -> Tensor:
-        """What it is a ``fraction`` of the way from ``frame`` to the next."""
+        """Return the value a ``fraction`` of the way from ``frame`` to the next."""
         first, second, part = self._around(frame, fraction)
         return self.samples[first].lerp(self.samples[second], part)
 
     def rate(self, frame: int, fraction: float) -> Tensor:
-        """By how much it changes in a frame, at the rate that it changes then; nobody writes to
-        it."""
+        """Return the rate of change per frame at that time; nobody writes to it."""
         ends = self._around(frame, fraction)[:2]
         if self._last_rate is None or self._last_rate[0] != ends:
             first, second = ends

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is constant in the maps from positions to strain and from stress to forces."""
+"""Constants of the maps from positions to strain and from stress to forces."""
 
 from __future__ import annotations
 
@@ -172,8 +172,8 @@ class Tets:
         vertices. The compiled counterpart is ``sum_at_vertices``."""
         order, offsets = self._corners_by_vertex
         at_corners = torch.cat([-forces.sum(1, keepdim=True), forces], dim=1)
-        by_vertex = at_corners.view(3, -1).T.contiguous().index_select(0, order)
-        out += segment_sums(by_vertex, offsets).T
+        vertex_forces = at_corners.view(3, -1).T.contiguous().index_select(0, order)
+        out += segment_sums(vertex_forces, offsets).T
 
     @cached_property
     def blocks(self) -> Tensor:

@@ -38,13 +38,13 @@ class Boxes:
 
     @staticmethod
     def around(corners: FloatArray, margin: float = 0.0) -> Boxes:
-        """Those around the points of (B, K, 3), larger by a margin on all sides."""
+        """Return the bounding boxes of points (B, K, 3), larger by a margin on all sides."""
         return Boxes(corners.min(axis=1) - margin, corners.max(axis=1) + margin)
 
     def of(self, chosen: IndexArray) -> Boxes:
         return Boxes(self.low[chosen], self.high[chosen])
 
-    def of_groups(self, groups: NDArray[np.integer[Any]], count: int) -> Boxes:
+    def group_bounds(self, groups: NDArray[np.integer[Any]], count: int) -> Boxes:
         """The boxes around those of each group; (B,) groups are below ``count``."""
         low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
         np.minimum.at(low, groups, self.low)
@@ -71,7 +71,7 @@ def pairs_among(boxes: Boxes) -> Pairs:
 
 
 def _pairs(boxes: Boxes, classes: IndexArray) -> Pairs:
-    """Of each box with those of higher classes and of its own."""
+    """Return the pairs of each box with boxes of its own class and of higher ones."""
     for number in np.unique(classes):
         members = np.flatnonzero(classes == number)
         asked = np.flatnonzero(classes <= number)

@@ -59,22 +59,22 @@ class CageFit:
             points: (R, 3) where their refinement is wanted.
             normals: (R, 3) unit ones out of the wanted surface.
         """
-        vertices, wanted = self._nearest(cage, cage, points), points
+        vertices, targets = self._nearest(cage, cage, points), points
         for _ in range(ROUNDS):
             refined = self._refinement.interpolate(vertices)
             outside = np.einsum("pi,pi->p", refined - points, normals)
-            wanted = wanted - OVERSHOOT * np.maximum(outside, 0.0)[:, None] * normals
-            vertices = self._nearest(cage, vertices, wanted)
+            targets = targets - OVERSHOOT * np.maximum(outside, 0.0)[:, None] * normals
+            vertices = self._nearest(cage, vertices, targets)
         return vertices
 
-    def _nearest(self, cage: FloatArray, start: FloatArray, wanted: FloatArray) -> FloatArray:
+    def _nearest(self, cage: FloatArray, start: FloatArray, targets: FloatArray) -> FloatArray:
         """The least squares, from a first guess; each axis is a system of its own."""
-        found = np.empty_like(start)
+        fitted = np.empty_like(start)
         for axis in range(3):
-            right = self._transposed(np.ascontiguousarray(wanted[:, axis]))
+            right = self._transposed(np.ascontiguousarray(targets[:, axis]))
             right += CAGE_WEIGHT * self._diagonal * cage[:, axis]
-            found[:, axis] = self._solved(right, start[:, axis].copy())
-        return found
+            fitted[:, axis] = self._solved(right, start[:, axis].copy())
+        return fitted
 
     def _solved(self, right: FloatArray, values: FloatArray) -> FloatArray:
         preconditioner = (1.0 + CAGE_WEIGHT) * self._diagonal
@@ -134,8 +134,8 @@ _TOLERANCE_RATIO = 1e-10
 def harmonic_extension(
     mesh: TetMesh, known: NDArray[np.integer[Any]], values: FloatArray
 ) -> FloatArray:
-    """What solves Laplace's equation on linear elements: ∇·∇u = 0 with u given where it is known,
-    and ∂u/∂n = 0 on what else is boundary.
+    """Solve Laplace's equation on linear elements: ∇·∇u = 0 with u prescribed at known vertices,
+    and ∂u/∂n = 0 on the rest of the boundary.
 
     It is as smooth as can be (∫|∇u|² is least), keeps between the least and the greatest value,
     and is exact where the values are linear in the position and all of the boundary is known.
@@ -160,18 +160,18 @@ def harmonic_extension(
     is_known[known] = True
     unknown = np.flatnonzero(~is_known)
     low, high = values.min(axis=0), values.max(axis=0)
-    found = np.tile(0.5 * (low + high), (count, 1))
-    found[known] = values
+    solution = np.tile(0.5 * (low + high), (count, 1))
+    solution[known] = values
     if len(unknown):
         matrix = stiffness[unknown][:, unknown]
         jacobi = diags_array(1.0 / matrix.diagonal())
         for column in range(values.shape[1]):
             # Of what is left of a constant: that is solved already.
-            rest = -(stiffness @ found[:, column])[unknown]
+            rest = -(stiffness @ solution[:, column])[unknown]
             change, _ = cg(matrix, rest, rtol=_TOLERANCE_RATIO, M=jacobi)
-            found[unknown, column] += change
+            solution[unknown, column] += change
     # Of obtuse tets linear elements leave those bounds, by a little.
-    return np.clip(found, low, high)
+    return np.clip(solution, low, high)
 
 
 def laplacian(mesh: TetMesh) -> Any:

@@ -75,13 +75,13 @@ def followed_tets(mesh: TetMesh, positions: FloatArray) -> IndexArray:
     if not np.isfinite(positions).all():
         broken = int((~np.isfinite(positions).all(axis=1)).argmax())
         raise SceneError(f"Vertex {broken} is not at a finite position; move or delete it.")
-    owner = _of_own_part(mesh, positions)
+    owner = _owners_in_parts(mesh, positions)
     _find_containing(mesh, positions, owner)
     _find_close(mesh, positions, owner)
     return owner
 
 
-def _of_own_part(mesh: TetMesh, points: FloatArray) -> IndexArray:
+def _owners_in_parts(mesh: TetMesh, points: FloatArray) -> IndexArray:
     """The owner of each point on or close to the surface that the tets were made from, among the
     tets around what of it is closest; -1 of others."""
     if mesh.surface_tets is None or len(points) == 0:
@@ -119,12 +119,12 @@ def _find_close(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
     while (owner < 0).any():
         unassigned = np.flatnonzero(owner < 0)
         grid = PointGrid(points[unassigned], search_radius)
-        found = [
+        chunks = [
             _closest(mesh, points, unassigned[row], tets[near], search_radius)
             for near, row in grid.pairs(low - search_radius, high + search_radius)
         ]
-        if found:
-            point, tet, _ = _best(*(np.concatenate(part) for part in zip(*found, strict=True)))
+        if chunks:
+            point, tet, _ = _best(*(np.concatenate(part) for part in zip(*chunks, strict=True)))
             owner[point] = tet
         search_radius *= 2.0
 
@@ -132,7 +132,7 @@ def _find_close(mesh: TetMesh, points: FloatArray, owner: IndexArray) -> None:
 def _closest(
     mesh: TetMesh, points: FloatArray, point: IndexArray, tet: IndexArray, search_radius: float
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Of the pairs at most `search_radius` apart, the best for each point, and its score."""
+    """Return the best of the pairs at most `search_radius` apart for each point, and its score."""
     edge = mesh.edge_length
     coordinates = _barycentric(mesh, tet, points[point])
     altitudes = 1.0 / np.sqrt((mesh.shape_gradients[tet] ** 2).sum(axis=2))

@@ -52,8 +52,8 @@ class Folds:
         """(E,) edges that tets are all around."""
         return np.abs(self._turns(self._rest) - 1.0) < TURN_TOLERANCE
 
-    def found(self, positions: Points) -> bool:
-        """Whether there is any at (N, 3) ``positions``."""
+    def has_folds(self, positions: Points) -> bool:
+        """Whether the mesh folds at (N, 3) ``positions``, in metres."""
         strains = np.abs(self._edge_lengths(positions) / self._lengths - 1.0)
         if strains.max() < MAX_SAFE_STRAIN:
             return False
@@ -107,12 +107,12 @@ def folded_triangles(points: Points, triangles: Triangles, distance: float) -> P
     a, b = corners[pairs.T]
     first, second = triangles[pairs.T]
     shared = first[:, :, None] == second[:, None, :]
-    by_edge = shared.sum(axis=(1, 2)) > 1
+    shares_edge = shared.sum(axis=(1, 2)) > 1
     near = np.empty(len(pairs), dtype=bool)
-    near[by_edge] = _fold(a[by_edge], b[by_edge], shared[by_edge])
-    near[~by_edge] = _overlap(a[~by_edge], b[~by_edge], shared[~by_edge])
-    found = triangle_distance(a[near], b[near], distance, shared[near])
-    return pairs[near][np.isfinite(found)]
+    near[shares_edge] = _fold(a[shares_edge], b[shares_edge], shared[shares_edge])
+    near[~shares_edge] = _overlap(a[~shares_edge], b[~shares_edge], shared[~shares_edge])
+    distances = triangle_distance(a[near], b[near], distance, shared[near])
+    return pairs[near][np.isfinite(distances)]
 
 
 def _neighbours(triangles: Triangles) -> Pairs:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where gas inside of a body presses: on the walls of its hollows, or, where it has none, as if all
-of it were gas."""
+"""Compute the surface on which gas inside of a body presses: the walls of its hollows, or its whole
+boundary where it has none.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ def enclosed_volumes(vertices: NDArray[np.float64], triangles: Triangles) -> Wei
 
 
 def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Weights]:
-    """Of tets that count by (M,) amounts: the faces at which the sum of these changes.
+    """Return the faces at which the amounts (M,) of tets change, with the change.
 
     It is closed whatever tets overlap.
     """
@@ -66,8 +67,9 @@ def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Wei
 
 
 def _net_faces(faces: Triangles, amounts: Weights) -> tuple[Triangles, Weights]:
-    """Each of (K, 3) faces once, with what its (K,) amounts from one side have more than those
-    from the other."""
+    """Return each of (K, 3) faces once, with the amounts (K,) from one side less those from the
+    other.
+    """
     order = np.argsort(faces, axis=1)
     corners = np.take_along_axis(faces, order, axis=1)
     # An even permutation of the corners turns a triangle, an odd one flips it.

@@ -13,7 +13,7 @@ Indices = NDArray[np.intp]
 
 
 def first_of_each(owner: NDArray[np.integer[Any]], *keys: NDArray[Any]) -> Indices:
-    """Of entries that belong to (K,) owners, the index of the least one of each owner.
+    """Return the index of the least entry of each owner; (K,) entries have owners.
 
     Args:
         owner: (K,) numbers from 0 on.

@@ -27,7 +27,7 @@ def nearest_weights(
 
     count = min(NEIGHBOUR_COUNT, len(points))
     distances, which = (
-        found.reshape(len(places), count) for found in KDTree(points).query(places, k=count)
+        table.reshape(len(places), count) for table in KDTree(points).query(places, k=count)
     )
     # Where all are at one place, any weights are right.
     weights = 1.0 / (distances + MIN_DISTANCE_RATIO * (distances.max() or 1.0))

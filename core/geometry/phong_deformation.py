@@ -70,7 +70,7 @@ class _Pairs:
 
 
 def near_boundary(mesh: TetMesh, points: FloatArray, normals: FloatArray) -> NearBoundary:
-    """Where the boundary is close to points (P, 3), P > 0, all of them outside.
+    """Find the boundary triangles close to points (P, 3), P > 0, all of them outside.
 
     A point's home is the closest triangle, those that face another way counting as farther. Of the
     triangles that an edge of a tet joins to it, each counts by how close it is: the weight falls
@@ -110,7 +110,7 @@ def _close_pairs(mesh: TetMesh, points: FloatArray, normals: FloatArray) -> _Pai
     parts, left, search_radius = [], np.arange(len(points)), 0.5 * edge
     while len(left):
         least = np.full(len(points), np.inf)
-        found = []
+        near = []
         for triangle, row in PointGrid(points[left], search_radius).pairs(
             low - search_radius, high + search_radius
         ):
@@ -118,10 +118,10 @@ def _close_pairs(mesh: TetMesh, points: FloatArray, normals: FloatArray) -> _Pai
             coordinates, squared = closest_in_triangle(points[point], corners[triangle])
             cosine = np.einsum("ki,ki->k", out[triangle], normals[point])
             penalty = _FACING_PENALTY * edge * np.maximum(_FACING_COSINE - cosine, 0.0)
-            found.append(_Pairs(point, triangle, coordinates, np.sqrt(squared), penalty))
-            np.minimum.at(least, point, found[-1].distance + penalty)
+            near.append(_Pairs(point, triangle, coordinates, np.sqrt(squared), penalty))
+            np.minimum.at(least, point, near[-1].distance + penalty)
         is_done = least + _spread(mesh, least) <= search_radius
-        parts += [pairs.chosen(is_done[pairs.point]) for pairs in found]
+        parts += [pairs.chosen(is_done[pairs.point]) for pairs in near]
         left = left[~is_done[left]]
         search_radius *= 2.0
     return _Pairs.joined(parts)
@@ -132,9 +132,11 @@ def _are_joined(mesh: TetMesh, first: IndexArray, second: IndexArray) -> NDArray
     count = len(mesh.vertices)
     keys = np.unique(count * mesh.tets.astype(np.intp)[:, :, None] + mesh.tets[:, None, :])
     one, two = mesh.surface[first].astype(np.intp), mesh.surface[second]
-    wanted = count * one[:, :, None] + two[:, None, :]
+    pair_keys = count * one[:, :, None] + two[:, None, :]
     # The largest of all pairs is among the keys.
-    joined: NDArray[np.bool_] = (keys[np.searchsorted(keys, wanted)] == wanted).any(axis=(1, 2))
+    joined: NDArray[np.bool_] = (keys[np.searchsorted(keys, pair_keys)] == pair_keys).any(
+        axis=(1, 2)
+    )
     return joined
 
 
@@ -240,7 +242,7 @@ def _inside(mesh: TetMesh, points: FloatArray, linear: Embedding) -> list[Terms]
 def _outside(
     mesh: TetMesh, points: FloatArray, linear: Embedding, normals: FloatArray | None
 ) -> list[Terms]:
-    """The same of points outside, with the corners of boundary triangles close to them."""
+    """Return the terms of points outside, with the corners of boundary triangles close to them."""
     outside = np.flatnonzero(linear.weights.min(axis=1) < INSIDE_TOLERANCE)
     if len(outside) == 0:
         return []

@@ -54,18 +54,18 @@ def posed_vertices(mesh: TetMesh, embedding: Embedding, points: FloatArray) -> F
     matrix = (stiffness + weight * pull).tocsr()
     jacobi = diags_array(1.0 / matrix.diagonal())
     rotation, offset = rigid_fit(embedding.interpolate(mesh.vertices), points)
-    found = mesh.vertices @ rotation.T + offset
+    vertices = mesh.vertices @ rotation.T + offset
     rotations = np.broadcast_to(rotation, (len(mesh.tets), 3, 3))
     for _ in range(MAX_ITERATIONS):
-        rest = _turned(mesh, rotations) + weight * (carried.T @ points) - matrix @ found
+        rest = _turned(mesh, rotations) + weight * (carried.T @ points) - matrix @ vertices
         change = np.stack(
             [cg(matrix, rest[:, axis], rtol=_RESIDUAL_RATIO, M=jacobi)[0] for axis in range(3)], 1
         )
-        found = found + change
+        vertices = vertices + change
         if np.abs(change).max() <= _TOLERANCE_RATIO * mesh.diagonal:
             break
-        rotations = closest_rotations(_gradients(mesh, found))
-    return found
+        rotations = closest_rotations(_gradients(mesh, vertices))
+    return vertices
 
 
 def _turned(mesh: TetMesh, rotations: FloatArray) -> FloatArray:
@@ -76,5 +76,5 @@ def _turned(mesh: TetMesh, rotations: FloatArray) -> FloatArray:
 
 def _gradients(mesh: TetMesh, positions: FloatArray) -> FloatArray:
     """(M, 3, 3) F of each tet."""
-    found: FloatArray = np.einsum("mai,maj->mij", positions[mesh.tets], mesh.shape_gradients)
-    return found
+    gradients: FloatArray = np.einsum("mai,maj->mij", positions[mesh.tets], mesh.shape_gradients)
+    return gradients

@@ -98,8 +98,10 @@ class SurfaceTets:
         near = self._beside(points, maps)
         owner, least, rival = TetsAround(tets, len(vertices)).locate(maps, tets, points, near)
         tied = np.flatnonzero(rival >= 0)
-        of_owner, of_rival = (self._squared(points[tied], tet[tied]) for tet in (owner, rival))
-        tied = tied[of_rival < of_owner]
+        owner_squares, rival_squares = (
+            self._squared(points[tied], tet[tied]) for tet in (owner, rival)
+        )
+        tied = tied[rival_squares < owner_squares]
         owner[tied] = rival[tied]
         least[tied] = _least_coordinates(maps, owner[tied], points[tied])
         return owner, least

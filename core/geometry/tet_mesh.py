@@ -88,7 +88,7 @@ class TetMesh:
 
     @cached_property
     def diagonal(self) -> float:
-        """Of the bounding box at rest, in metres."""
+        """Return the diagonal of the bounding box at rest, in metres."""
         return float(np.linalg.norm(np.ptp(self.vertices, axis=0)))
 
     @cached_property
@@ -98,7 +98,7 @@ class TetMesh:
 
     @cached_property
     def edge_length(self) -> float:
-        """Of a regular tet of the mean volume, in metres."""
+        """Return the edge length of a regular tet of the mean volume, in metres."""
         return float((6.0 * np.sqrt(2.0) * self.rest_volumes.mean()) ** (1 / 3))
 
     @cached_property

@@ -98,18 +98,18 @@ def locate(
                 vertex = tets[near[p], corner]
                 for slot in range(offsets[vertex], offsets[vertex + 1]):
                     tet = around[slot]
-                    found = _least_coordinate(maps[tet], points[p])
-                    if tet == winner or (found < 0.0 and most > 0):
+                    coordinate = _least_coordinate(maps[tet], points[p])
+                    if tet == winner or (coordinate < 0.0 and most > 0):
                         continue
                     shared = 0
-                    if found >= 0.0:
+                    if coordinate >= 0.0:
                         shared = _shared_corners(tets, near[p], tet)
                     if shared > most:
-                        best, winner, most, rival[p] = found, tet, shared, -1
-                    elif shared == most and found > best:
+                        best, winner, most, rival[p] = coordinate, tet, shared, -1
+                    elif shared == most and coordinate > best:
                         rival[p] = winner if best >= 0.0 else -1
-                        best, winner = found, tet
-                    elif shared == most and found >= 0.0:
+                        best, winner = coordinate, tet
+                    elif shared == most and coordinate >= 0.0:
                         rival[p] = tet
         owner[p], least[p] = winner, best
 
@@ -155,7 +155,7 @@ def clip(triangle: Any, maps: Any, polygon: Any, spare: Any) -> int:
 
 @compiled()
 def polygon_area(polygon: Any, count: int) -> float:
-    """Of a convex one."""
+    """Return the area of a convex polygon."""
     total = NOTHING
     for i in range(1, count - 1):
         first, second = minus(polygon[i], polygon[0]), minus(polygon[i + 1], polygon[0])
@@ -165,8 +165,9 @@ def polygon_area(polygon: Any, count: int) -> float:
 
 @compiled(allocates=True)
 def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
-    """Of each triangle (K, 3, 3) in its tet, maps (K, 4, 4): the area (K,) of what lies in it, zero
-    where nothing does, and a point (K, 3) in the middle."""
+    """Clip each triangle (K, 3, 3) to its tet, maps (K, 4, 4): write the area (K,) inside, zero
+    where none is, and a point (K, 3) in its middle.
+    """
     polygon, spare = np.empty((_MAX_CORNERS, 3)), np.empty((_MAX_CORNERS, 3))
     for k in range(len(triangles)):
         count = clip(triangles[k], maps[k], polygon, spare)
@@ -189,8 +190,8 @@ def clip_all(triangles: Any, maps: Any, areas: Any, centres: Any) -> None:
 
 @compiled()
 def crossing(start: Any, end: Any, triangle: Any) -> Any:
-    """Where between two points a triangle is crossed, 0 … 1, and what that adds to the winding
-    number: 1 on the way in, -1 on the way out, 0 where nothing is crossed.
+    """Return the parameter at which a segment crosses a triangle, 0 … 1, and its winding number: 1
+    on the way in, -1 on the way out, 0 without a crossing.
 
     Möller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
     """
@@ -247,13 +248,13 @@ def measure_windings(
         in_front: (K,), to be filled; behind a triangle it is one more.
     """
     for c in range(len(samples)):
-        own = triangles[first[c] : first[c + 1]]
+        members = triangles[first[c] : first[c + 1]]
         for s in range(samples.shape[1]):
-            windings[c, s] = winding_at(samples[c, s], bases[c], base_windings[c], own, -1)
-        for k in range(len(own)):
+            windings[c, s] = winding_at(samples[c, s], bases[c], base_windings[c], members, -1)
+        for k in range(len(members)):
             centre = centres[first[c] + k]
-            number = winding_at(centre, bases[c], base_windings[c], own, k)
-            side = _side(bases[c], centre, own[k])
+            number = winding_at(centre, bases[c], base_windings[c], members, k)
+            side = _side(bases[c], centre, members[k])
             in_front[first[c] + k] = number if side > 0.0 else number - 1.0
 
 
@@ -265,7 +266,7 @@ def _side(point: Any, centre: Any, triangle: Any) -> float:
 
 @compiled()
 def normal_of(triangle: Any) -> Any:
-    """Of unit length."""
+    """Return the unit normal of a triangle."""
     x, y, z = cross(minus(triangle[1], triangle[0]), minus(triangle[2], triangle[0]))
     length = np.sqrt(x * x + y * y + z * z)
     return x / length, y / length, z / length
@@ -410,8 +411,9 @@ def _is_beyond_plane(first: Any, second: Any, cutoff: float) -> bool:
 
 @compiled()
 def share_to(p: Any, q: Any, triangle: Any) -> float:
-    """How far along the segment from p to q it goes through a triangle, 0 … 1; not a number where
-    it misses."""
+    """Return the parameter at which the segment from p to q crosses a triangle, 0 … 1; not a number
+    where it misses.
+    """
     a, b, c = triangle[0], triangle[1], triangle[2]
     normal = cross(minus(b, a), minus(c, a))
     above, below = dot(minus(p, a), normal), dot(minus(q, a), normal)

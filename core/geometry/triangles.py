@@ -72,7 +72,7 @@ def _closest(
 
 
 def closest_in_triangle(points: FloatArray, corners: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of each point (K, 3) in its own triangle (K, 3, 3), the closest one.
+    """Return the closest point of a triangle (K, 3, 3) to each point (K, 3).
 
     Returns:
         (K, 3) its barycentric coordinates and (K,) its squared distance. Triangles without area

@@ -41,12 +41,12 @@ def winding_number(
     scale = 1.0 / max(float((high - low).max()), float(np.finfo(np.float64).tiny))
     corners = ((vertices - centre) * scale)[triangles]
     corners, levels = _build(corners)
-    by_axis = np.ascontiguousarray(corners.transpose(1, 2, 0), dtype=np.float32)
+    axis_rows = np.ascontiguousarray(corners.transpose(1, 2, 0), dtype=np.float32)
     queries = np.ascontiguousarray(((points - centre) * scale).T, dtype=np.float32)
     result = np.empty(len(points))
     for start in range(0, len(points), _POINTS_PER_CHUNK):
         chunk = slice(start, start + _POINTS_PER_CHUNK)
-        result[chunk] = _evaluate(queries[:, chunk], by_axis, levels)
+        result[chunk] = _evaluate(queries[:, chunk], axis_rows, levels)
     return result
 
 
@@ -108,7 +108,7 @@ def _occupied(sorted_codes: NDArray[np.int64]) -> int:
 
 
 class _Summary:
-    """What the triangles add up to over any consecutive clusters of them."""
+    """Sums of triangles over consecutive clusters."""
 
     def __init__(self, corners: NDArray[np.float64]) -> None:
         self._corners = corners
@@ -120,9 +120,9 @@ class _Summary:
     def level(self, starts: Indices, first_child: Indices, children: int) -> _Level:
         centre = np.add.reduceat(self._area[:, None] * self._centroid, starts)
         centre /= np.add.reduceat(self._area, starts)[:, None]
-        own = np.repeat(centre, np.diff(np.append(starts, len(self._area))), axis=0)
-        reach = ((self._corners - own[:, None]) ** 2).sum(axis=2).max(axis=1)
-        x, y, z = (self._centroid - own).T
+        centres = np.repeat(centre, np.diff(np.append(starts, len(self._area))), axis=0)
+        reach = ((self._corners - centres[:, None]) ** 2).sum(axis=2).max(axis=1)
+        x, y, z = (self._centroid - centres).T
         nx, ny, nz = self._vector.T
         products = (x * nx, y * ny, z * nz, y * nz + z * ny, z * nx + x * nz, x * ny + y * nx)
         return _Level(
@@ -222,9 +222,9 @@ class PointGrid:
             for part in chunks(end - begin, _PAIRS_PER_CHUNK):
                 owner, offset = expand((end - begin)[part])
                 owner += part.start
-                found, point = box[owner], self._order[begin[owner] + offset]
+                index, point = box[owner], self._order[begin[owner] + offset]
                 inside = np.ones(len(point), dtype=bool)
                 for axis in range(3):
                     coordinate = self._points[point, axis]
-                    inside &= (coordinate >= low[found, axis]) & (coordinate <= high[found, axis])
-                yield found[inside], point[inside]
+                    inside &= (coordinate >= low[index, axis]) & (coordinate <= high[index, axis])
+                yield index[inside], point[inside]

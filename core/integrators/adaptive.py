@@ -56,7 +56,7 @@ class Adaptive(Integrator):
 
     @property
     def label(self) -> str:
-        """What users call it."""
+        """Return the name that users see."""
         return f"Adaptive {self.integrator.label}"
 
     def stepper(self, system: System, substeps: int | None) -> TimeStepper:
@@ -68,14 +68,14 @@ class _AdaptiveStepper(TimeStepper):
 
     def __init__(self, settings: Adaptive, system: System, substeps: int | None) -> None:
         refuse_contact(system, settings.label)
-        integrator, found = settings.integrator, spectrum(system)
+        integrator, vibrations = settings.integrator, spectrum(system)
         longest = system.frame_times.longest
-        needed = substeps or max(1, math.ceil(longest / integrator.default_step(found)))
+        needed = substeps or max(1, math.ceil(longest / integrator.default_step(vibrations)))
         refuse_too_many(system, settings.label, needed)
         super().__init__(needed, adapts=True)
         self.label = settings.label
         self._settings, self._system = settings, system
-        self._max_step = min(longest, integrator.stability_limit(found))
+        self._max_step = min(longest, integrator.stability_limit(vibrations))
         self._whole = integrator.make_step(system, self._max_step)
         self._half = integrator.make_step(system, 0.5 * self._max_step)
         if system.has_obstacles:
@@ -150,7 +150,7 @@ class _AdaptiveStepper(TimeStepper):
         substep.advance()
 
     def _growth_ratio(self, error: float) -> float:
-        """How much longer the next step may be."""
+        """Return the ratio of the next step to this one, from the error of this one in metres."""
         if error == 0.0:
             return MAX_GROWTH_RATIO
         order = self._settings.integrator.order

@@ -16,7 +16,7 @@ NAMES = {name: row.label for name, row in INTEGRATORS.items()}
 
 
 def integrator_named(name: str, tolerance: float = Adaptive.tolerance) -> Integrator:
-    """One of ``NAMES``, adaptive ones with a tolerance in metres.
+    """Return the integrator of one of the ``NAMES``; adaptive ones get a tolerance in metres.
 
     Raises:
         SceneError: when there is none of that name.

@@ -20,12 +20,12 @@ from ..system import System
 
 def surface_points(surface: CollisionSurface, vertices: int) -> Interpolation:
     """The V points of a surface, by nodes of which the first ``vertices`` are of tetrahedra."""
-    of_bodies, bodies = surface.displacement_map, surface.body_count
-    counts = np.diff(of_bodies.indptr)
+    body_map, bodies = surface.displacement_map, surface.body_count
+    counts = np.diff(body_map.indptr)
     shape = len(surface.object_of), int(counts.max(initial=1))
     nodes, weights = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
     points, places = expand(counts)
-    nodes[points, places], weights[points, places] = of_bodies.indices, of_bodies.data
+    nodes[points, places], weights[points, places] = body_map.indices, body_map.data
     nodes[bodies:, 0], weights[bodies:, 0] = vertices + np.arange(shape[0] - bodies), 1.0
     return Interpolation(nodes, weights)
 
@@ -68,13 +68,15 @@ def ground_points(system: System) -> tuple[Interpolation, GroundLaws] | None:
     else:
         nodes = points.vertices.numpy()[:, None]
         weights = np.ones(nodes.shape)
-    found = Interpolation(
+    interpolation = Interpolation(
         np.ascontiguousarray(nodes, dtype=np.int32),
         np.ascontiguousarray(weights, dtype=np.float64),
     )
-    of_points = (barrier.weights, barrier.distances, *system.obstacles.ground_friction)
-    stiffness, distances, static, kinetic = (part.numpy().astype(np.float64) for part in of_points)
-    return found, GroundLaws(stiffness, distances, static, kinetic, barrier.height)
+    point_values = (barrier.weights, barrier.distances, *system.obstacles.ground_friction)
+    stiffness, distances, static, kinetic = (
+        part.numpy().astype(np.float64) for part in point_values
+    )
+    return interpolation, GroundLaws(stiffness, distances, static, kinetic, barrier.height)
 
 
 def no_constraints(count: int, width: int) -> Constraints:

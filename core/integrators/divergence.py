@@ -15,7 +15,7 @@ MAX_CHANGE_RATIO = 0.25
 
 
 class DivergenceCheck:
-    """What no step may do to the bodies of a system."""
+    """The largest change of a system's bodies in a step before it counts as divergence."""
 
     def __init__(self, system: System) -> None:
         self._names, self._slices = system.names, system.body_slices()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What explicit integrators share: a step within the limit of stability."""
+"""The base of explicit integrators: a step within the limit of stability."""
 
 from __future__ import annotations
 
@@ -63,17 +63,17 @@ class ExplicitIntegrator(FixedStepIntegrator):
         records_positions: bool = False,
         contact: MeshContactStep | None = None,
     ) -> ExplicitStepper:
-        found, own = spectrum(system), (records_positions, contact)
+        vibrations, options = spectrum(system), (records_positions, contact)
         longest = system.frame_times.longest
         if substeps is None:
-            needed = max(1, math.ceil(longest / (step_ratio * self.default_step(found))))
+            needed = max(1, math.ceil(longest / (step_ratio * self.default_step(vibrations))))
             refuse_too_many(system, self.label, needed)
-            return ExplicitStepper(self, system, needed, True, *own)
-        limit = self.stability_limit(found)
+            return ExplicitStepper(self, system, needed, True, *options)
+        limit = self.stability_limit(vibrations)
         if longest / substeps > limit:
             cure = more_substeps(math.ceil(longest / limit))
             raise InstabilityError(unstable_step_message(system, substeps, "", cure))
-        return ExplicitStepper(self, system, substeps, False, *own)
+        return ExplicitStepper(self, system, substeps, False, *options)
 
     @abstractmethod
     def stability_limit(self, spectrum: Spectrum) -> float:

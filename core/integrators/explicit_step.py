@@ -62,7 +62,7 @@ class StepRecord(Protocol):
 
 
 class ExplicitStep(ABC):
-    """What explicit integrators share: the state they change, moving pins, obstacles.
+    """The base of explicit steps: the state they change, moving pins, obstacles.
 
     Args:
         system: to be carried on.
@@ -177,7 +177,7 @@ class ExplicitStep(ABC):
 
     @property
     def _changed(self) -> tuple[Tensor, ...]:
-        """What a step changes."""
+        """Return the tensors that a step changes."""
         return self.positions, self.velocities, self.work, self.raised
 
     def _set_stage(self, stage: int) -> None:
@@ -207,7 +207,7 @@ class ExplicitStep(ABC):
 
 
 class _StepParameters:
-    """What is prescribed of an energy in a step.
+    """The prescribed parameters of an energy during a step.
 
     Args:
         part: the energy.
@@ -256,16 +256,17 @@ class _StepParameters:
             tensors[index] = values
 
     def energy_change(self, positions: Tensor) -> Tensor | float:
-        """What the step's change of the parameters adds to the energy there, in joules; where that
-        takes long, what several steps add, now and then."""
+        """Return the energy in joules that the step's change of the parameters adds at these
+        positions. An expensive energy adds the change of several steps now and then.
+        """
         if self._weight == 0.0:
             return 0.0
         return self._weight * self.part.change(self._ends[0], self._ends[1], positions)
 
 
 def _sample_weight(since: float, until: float) -> float:
-    """How many steps one counts for, of those from which energy changes are taken: the middle of
-    each part of a frame; 0 for others.
+    """Return the number of steps that this one stands for: energy changes are taken in the middle
+    of each part of a frame, and a step without such a middle stands for none.
 
     Args:
         since, until: of the step, as fractions of a frame.

@@ -70,7 +70,7 @@ SQUASH_DIAGONAL_RATIO = 0.5
 
 
 class ImplicitStepper(TimeStepper):
-    """What implicit integrators share: the search, pins, retries, statistics.
+    """The base of implicit integrators: the search, pins, retries, statistics.
 
     Args:
         system: to be carried on.
@@ -232,9 +232,8 @@ class ImplicitStepper(TimeStepper):
     def _ahead(
         self, state: State, seconds: float, frame: int, fraction: float, taken: int
     ) -> tuple[Points, Approach, State, float, bool]:
-        """What the next step has to regard of the time until a fraction of a frame, as bodies would
-        go without contact: (V, 3) where surfaces are, how much of their motion may be one step, and
-        what ``_impact_share`` says.
+        """Predict motion without contact until a fraction of a frame: (V, 3) surface points, the
+        share of their motion that may be one step, and the result of ``_impact_share``.
 
         Args:
             taken: steps of the frame so far.
@@ -282,7 +281,7 @@ class ImplicitStepper(TimeStepper):
         return state, min(1.0, state.impact_step / seconds), False
 
     def _approach(self, before: Points, after: State) -> Approach:
-        """How much of a part may be one step, by how surfaces went."""
+        """Return the share of a part that may be one step, from the motion of surfaces."""
         contact = self._objective.contact
         if contact is None:
             return Approach(1.0)
@@ -429,7 +428,7 @@ class ImplicitStepper(TimeStepper):
         span: float,
         blocked: tuple[str, ...],
     ) -> SolverStatistics:
-        """Those of a frame so far, with a step that ended in ``result``."""
+        """Return the statistics of a frame so far, with a step that ended in ``result``."""
         statistics, contact = result.added_to(before, span), self._objective.contact
         if contact is None:
             return statistics
@@ -461,7 +460,9 @@ class ImplicitStepper(TimeStepper):
         return step if len(step.stages) == stages else self.calm_step(state, seconds)
 
     def history(self, state: State) -> tuple[Tensor, Tensor] | None:
-        """What the next step has to know of this one's start."""
+        """Return the positions and velocities that the next step needs from the start of this
+        one.
+        """
         return None
 
     def _initial_guess(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a simulator asks of a time integrator."""
+"""The interface between a simulator and a time integrator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TimeStepper(ABC):
     @property
     @abstractmethod
     def most_work(self) -> str:
-        """What a frame takes at most, such as ``420 iterations``."""
+        """Return the most work of a frame, such as ``420 iterations``."""
 
     def __init__(self, substeps: int, adapts: bool) -> None:
         self.substeps, self.adapts = substeps, adapts
@@ -38,7 +38,7 @@ class TimeStepper(ABC):
 
     @property
     def current(self) -> TimeStepper:
-        """What took the last frame, of a method that chooses among several."""
+        """Return the stepper of the last frame, for a method that chooses among several."""
         return self
 
     @abstractmethod

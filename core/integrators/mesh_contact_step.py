@@ -84,7 +84,7 @@ class MeshContactStep:
         area_weighted = contact.formulation == "convergent"
         stiffness = physical_stiffness(system.scene) if area_weighted else contact.stiffness
         stiffness = np.broadcast_to(np.asarray(stiffness, dtype=float), distances.shape).copy()
-        static, kinetic = FrictionTable(system.scene).of_meshes
+        static, kinetic = FrictionTable(system.scene).mesh_pairs
         self.laws = PairLaws(
             distances,
             stiffness,
@@ -103,8 +103,8 @@ class MeshContactStep:
         colliders = len(surface.object_of) - surface.body_count
         self._mobility = np.zeros(system.vertex_count + colliders)
         self._owners = step_size_owners(surface, system)
-        own = (surface, distances, self._candidates, self.points_of, self._ground)
-        self._motion = TruncatedMotion(*own, self._owners)
+        motion_parts = (surface, distances, self._candidates, self.points_of, self._ground)
+        self._motion = TruncatedMotion(*motion_parts, self._owners)
         #: Of what is animated.
         self.clocks = Clocks(surface, system)
         self._owner_of_object = owners_of_objects(surface, system, self._owners)
@@ -158,9 +158,9 @@ class MeshContactStep:
         """
         system, count = self._system, self._system.vertex_count
         first, predicted = np.empty((2, count + len(self.colliders), 3))
-        of_vertices = start.numpy(), positions.numpy()
+        vertex_positions = start.numpy(), positions.numpy()
         longest, largest = write_nodes(
-            *of_vertices, self.colliders, self._targets, first, predicted
+            *vertex_positions, self.colliders, self._targets, first, predicted
         )
         if self._divergence.is_possible(longest):
             self._divergence.refuse(predicted[:count] - first[:count])
@@ -191,9 +191,11 @@ class MeshContactStep:
         # Of no duration: candidates that are there hold as far as they reach.
         self._candidates.cover(points, points, 0.0)
         energy = self._find_still(at, points)
-        own, count = self._constraints, self._count
-        is_near = (own.kinds[:count] == SURFACES) & (own.distances < own.dhats)[:count]
-        closest = float(own.distances[:count][is_near].min(initial=math.inf))
+        constraints, count = self._constraints, self._count
+        is_near = (constraints.kinds[:count] == SURFACES) & (
+            constraints.distances < constraints.dhats
+        )[:count]
+        closest = float(constraints.distances[:count][is_near].min(initial=math.inf))
         statistics = SolverStatistics(
             contacts=int(is_near.sum()),
             minimum_distance=closest if closest < math.inf else None,
@@ -243,9 +245,9 @@ class MeshContactStep:
             longest += float(self.laws.distances.max())
             self._relax(flat_tets, moves, AGAIN_PASSES if is_hindered else MAX_PASSES)
             flat = (self._flat, flat_tets)
-            own = (self._mobility, self._rounding, step, flat, longest, at - start, is_hindered)
+            limits = (self._mobility, self._rounding, step, flat, longest, at - start, is_hindered)
             wished = at + moves
-            reached = self._motion.advance(at, points, moves, *own)
+            reached = self._motion.advance(at, points, moves, *limits)
             at, points = reached.nodes, reached.points
             gone = 1.0 if reached.step_sizes is None else reached.step_sizes
             left = np.where(stopped, left, left * (1.0 - gone))
@@ -266,10 +268,10 @@ class MeshContactStep:
         left them, where moves were truncated."""
         if not self._hindered_objects:
             return
-        own, count, slices = self._constraints, self._count, self._system.body_slices()
+        constraints, count, slices = self._constraints, self._count, self._system.body_slices()
         is_held = ~np.array([bool(self._system.free[where].all()) for where in slices])
-        pressed = (own.kinds[:count] == GROUND) & (own.forces[:count] > 0.0)
-        nodes = own.nodes[:count][pressed]
+        pressed = (constraints.kinds[:count] == GROUND) & (constraints.forces[:count] > 0.0)
+        nodes = constraints.nodes[:count][pressed]
         starts = [where.start for where in slices]
         is_held[np.searchsorted(starts, nodes[nodes >= 0], side="right") - 1] = True
         hindered = np.array(sorted(self._hindered_objects))
@@ -312,11 +314,11 @@ class MeshContactStep:
             if count <= len(out.forces):
                 use_threads(count, CONTACTS_PER_THREAD)
                 nodes = (self.points_of, displacements, self._mobility)
-                of_pairs = (pairs, stencils, self._motion.dhats, self._candidates.blocked)
-                write_pairs(*of_pairs, mesh, self.laws, points, ends, *nodes, out)
+                pair_data = (pairs, stencils, self._motion.dhats, self._candidates.blocked)
+                write_pairs(*pair_data, mesh, self.laws, points, ends, *nodes, out)
             if self._ground is not None:
-                own = (at, moves, displacements, self._mobility)
-                count = find_ground(*self._ground, *own, out, count)
+                node_state = (at, moves, displacements, self._mobility)
+                count = find_ground(*self._ground, *node_state, out, count)
             if count <= len(out.forces):
                 return count
             self._constraints = no_constraints(2 * count, self.points_of.nodes.shape[1])
@@ -337,10 +339,12 @@ class MeshContactStep:
         """Changes (N, 3) moves of nodes by what contacts and flat tets answer."""
         if self._count + flat_tets == 0:
             return
-        own, flat = self._constraints, self._flat
-        islands = find_islands(own.nodes[: self._count], flat.corners[:flat_tets], self._mobility)
+        constraints, flat = self._constraints, self._flat
+        islands = find_islands(
+            constraints.nodes[: self._count], flat.corners[:flat_tets], self._mobility
+        )
         threads = use_threads(self._count, CONTACTS_PER_THREAD)
         relax_islands(
-            *(islands, own, flat, FLOOR_RATIO, self._mobility, moves),
+            *(islands, constraints, flat, FLOOR_RATIO, self._mobility, moves),
             *(passes, RELATIVE_TOLERANCE, threads),
         )

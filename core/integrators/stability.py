@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fast the fastest vibration of a system is: what bounds explicit steps."""
+"""Compute the frequency of a system's fastest vibration, which limits explicit steps."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Spectrum:
 
 
 def spectrum(system: System) -> Spectrum:
-    """By power iteration on differences of the forces, where they are stiffest over time.
+    """Compute the spectrum by power iteration on differences of the forces, where they are stiffest
+    over time.
 
     In terms of the mesh, 2/ω is the shortest edge over the speed of the fastest wave,
     √((λ + 2μ)/ρ), times a factor near one that depends on the shape of the tets.
@@ -60,19 +61,19 @@ def _spectrum(system: System) -> Spectrum:
     for part in system.elasticities:
         if part.rest_shape is not None:
             part.rest_shape.put_into(rest)
-    found = _spectrum_at(system, rest)
+    at_rest = _spectrum_at(system, rest)
     posed = [part for part in system.elasticities if isinstance(part, PosedElasticity)]
     ratio = max((part.frequency_ratio for part in posed), default=1.0)
     if ratio == 1.0:
-        return found
-    rates = [found.viscous_rate]
+        return at_rest
+    rates = [at_rest.viscous_rate]
     for index in range(max(len(part.fastest_poses) for part in posed)):
         for part in posed:
             part.act(part.fastest_poses[min(index, len(part.fastest_poses) - 1)])
             rest[:, part.body] = part.parameters
         rates.append(_viscous_rate(system, rest))
     # Frequencies by the bound: what swings about a pose that squeezes tets squeezes them more.
-    return Spectrum(ratio * found.frequency, max(rates))
+    return Spectrum(ratio * at_rest.frequency, max(rates))
 
 
 def _spectrum_at(system: System, rest: Tensor) -> Spectrum:
@@ -107,7 +108,7 @@ def _viscous_rate(system: System, rest: Tensor) -> float:
 
 
 def _largest_eigenvalue(system: System, operator: Callable[[Tensor], Tensor]) -> float:
-    """Of M⁻¹ times a symmetric operator on (3, N) directions."""
+    """Return the largest eigenvalue of M⁻¹ times a symmetric operator on (3, N) directions."""
     # A fixed start vector, so that the same scene gets the same step; float64 on the CPU
     # generator, so that every device does.
     generator = torch.Generator().manual_seed(0)
@@ -182,7 +183,7 @@ def _rigid_motions(system: System, positions: Tensor) -> list[Tensor]:
 
 
 def _without(motions: list[Tensor], direction: Tensor, mass: Tensor) -> Tensor:
-    """What is left of a (3, N) direction beside motions that are orthonormal by mass."""
+    """Remove motions, orthonormal with respect to mass, from a (3, N) direction."""
     for motion in motions:
         direction = direction - float((mass * motion * direction).sum()) * motion
     return direction
@@ -193,7 +194,7 @@ MARGIN_FACTOR = 64.0
 
 
 class EnergyRounding:
-    """What rounding makes of the energies of a system.
+    """The rounding errors of a system's energies.
 
     A coordinate x is known to δ = ε x, ε the unit of rounding, and so the deformation gradient to
     δ |∇|, |∇| the root of the sum of the squared gradients of a tet's shape functions. The energy
@@ -219,7 +220,9 @@ class EnergyRounding:
             self._stiffness += float(((shear + bulk) * squares).sum())
 
     def joules(self, energies: Energies, positions: Tensor, substeps: int) -> float:
-        """By which a frame of ``substeps`` that ends at (3, N) ``positions`` may seem to gain."""
+        """Return the energy in joules that rounding may seem to add in a frame of ``substeps``
+        that ends at (3, N) ``positions``.
+        """
         farthest = float(positions.abs().max())
         coordinate = self._eps * farthest
         terms = energies.kinetic + abs(energies.elastic) + energies.ground + abs(energies.forces)

@@ -80,13 +80,13 @@ class Unfolding:
         return replace(state, unfolding=counts if counts.any() else None)
 
     def names(self, state: State, caught: bool) -> tuple[str, ...]:
-        """Of the bodies that are caught, or that are unfolding."""
+        """Return the names of the bodies that are caught, or that are unfolding."""
         counts = self._counts(state)
         chosen = counts == CAUGHT if caught else counts > 0
         return tuple(self._system.bodies[body].name for body in np.flatnonzero(chosen))
 
     def _is_folded(self, state: State, body: int) -> bool:
-        return self._folds[body].found(self._own(state, body)[0])
+        return self._folds[body].has_folds(self._body_state(state, body)[0])
 
     def _folded(self, state: State) -> tuple[int, ...]:
         bodies = range(len(self._system.bodies))
@@ -112,7 +112,7 @@ class Unfolding:
         pairs = zip(self._system.bodies, self._system.meshes, strict=True)
         return [float((body.material.mu * mesh.rest_volumes).sum()) for body, mesh in pairs]
 
-    def _own(self, state: State, body: int) -> tuple[Points, Points]:
+    def _body_state(self, state: State, body: int) -> tuple[Points, Points]:
         """(n, 3) positions and velocities of a body."""
         where = self._system.body_slices()[body]
         positions, velocities = (
@@ -122,7 +122,7 @@ class Unfolding:
         return positions, velocities
 
     def _rests(self, state: State, body: int) -> bool:
-        positions, velocities = (torch.from_numpy(part.T) for part in self._own(state, body))
+        positions, velocities = (torch.from_numpy(part.T) for part in self._body_state(state, body))
         mass = self._masses[body]
         moving = velocities - rigid_velocity(mass, positions, velocities).at(positions)
         energy = float(0.5 * (mass * moving.square()).sum())

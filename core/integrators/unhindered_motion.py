@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where bodies would go in a step if nothing were in their way."""
+"""Predict the motion of bodies in a step without contact."""
 
 from __future__ import annotations
 
@@ -83,13 +83,15 @@ class UnhinderedMotion:
         if (pins := system.moving_pins) is not None:
             rest = system.rest_positions()
             for where in self._slices:
-                own = torch.arange(where.start, where.stop, device=device)
-                own = own[system.free[where]]
+                vertices = torch.arange(where.start, where.stop, device=device)
+                vertices = vertices[system.free[where]]
                 is_own = (pins.vertices >= where.start) & (pins.vertices < where.stop)
                 places = torch.nonzero(is_own)[:, 0]
                 if len(places):
-                    followers.append(own)
-                    leaders.append(places[_nearest(rest[:, own], rest[:, pins.vertices[places]])])
+                    followers.append(vertices)
+                    leaders.append(
+                        places[_nearest(rest[:, vertices], rest[:, pins.vertices[places]])]
+                    )
         nothing = torch.empty(0, dtype=torch.long, device=device)
         return torch.cat([nothing, *followers]), torch.cat([nothing, *leaders])
 

@@ -150,7 +150,7 @@ def json_line(name: str, value: Mapping[str, object], indent: int | None = None)
 
 
 def why_not_written(path: Path, error: OSError) -> str:
-    """What to tell the user."""
+    """Return the message about a file that could not be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full: {path} was not written. Free some space, then simulate again."
     return (
@@ -192,7 +192,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """What ``write_json`` wrote.
+    """Read the file of ``write_json``.
 
     Raises:
         DamageError: when it is not that any more.
@@ -205,7 +205,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def read_array(path: Path) -> NDArray[Any]:
-    """What ``write_array`` wrote; errors as of ``read_json``."""
+    """Read the file of ``write_array``; errors as of ``read_json``."""
     content, _ = _read_checked(path)
     try:
         return _parse_array(content)
@@ -214,10 +214,11 @@ def read_array(path: Path) -> NDArray[Any]:
 
 
 def read_arrays(path: Path, expected: str | None = None) -> dict[str, NDArray[Any]]:
-    """What ``write_arrays`` wrote, and answered with the checksum ``expected``; errors as of
-    ``read_json``."""
-    content, found = _read_checked(path)
-    if expected is not None and found != expected:
+    """Read the file of ``write_arrays``, which must have the checksum ``expected``; errors as of
+    ``read_json``.
+    """
+    content, file_checksum = _read_checked(path)
+    if expected is not None and file_checksum != expected:
         raise DamageError(path, "it does not belong to the file beside it")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -230,7 +231,7 @@ def read_arrays(path: Path, expected: str | None = None) -> dict[str, NDArray[An
 
 
 def parse_json_line(name: str, text: bytes) -> dict[str, Any]:
-    """What ``json_line`` made.
+    """Parse the line of ``json_line``.
 
     Raises:
         ValueError, RecursionError: when it is not that any more.

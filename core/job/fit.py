@@ -38,32 +38,32 @@ from .follow import FloatArray, Search, follow, positions, skin_of
 from .log import say
 
 
-def find_throw(job: Job, wanted: HitTarget, observe: Observer) -> FoundThrow:
+def find_throw(job: Job, request: HitTarget, observe: Observer) -> FoundThrow:
     """The throw that a job asks for.
 
     Raises:
         SuppleError: as ``hit_target`` does.
     """
-    scene, seconds = job.tet_scene, wanted.frame * job.settings.frame_time
+    scene, seconds = job.tet_scene, request.frame * job.settings.frame_time
 
     def fly(changed: Scene) -> FloatArray:
-        body = changed.bodies[wanted.body]
+        body = changed.bodies[request.body]
         throw = {"velocity": body.velocity, "angular_velocity": body.angular_velocity}
         try:
-            return positions(job, wanted.body, wanted.frame, **throw)[-1]
+            return positions(job, request.body, request.frame, **throw)[-1]
         except InstabilityError as error:
             say(f"a throw failed: {error}")
             raise
 
     throws = Throws(
         scene,
-        wanted.body,
+        request.body,
         fly,
-        np.asarray(wanted.target),
-        mean_of(scene.bodies[wanted.body], wanted.weights),
-        wanted.frame,
+        np.asarray(request.target),
+        mean_of(scene.bodies[request.body], request.weights),
+        request.frame,
         seconds,
-        wanted.with_spin,
+        request.with_spin,
         MAX_RUNS,
         observe,
     )
@@ -98,9 +98,9 @@ def fit(job: Job) -> None:
         SuppleError: when the job is damaged, there are no gradients through its scene, or nothing
             is found.
     """
-    wanted, runs = fits.read_wanted(job.folder), 0
-    if not 0 <= wanted.body < len(job.tet_scene.bodies):
-        raise SceneError(f"{job.folder} has no body {wanted.body}.")
+    request, runs = fits.read_wanted(job.folder), 0
+    if not 0 <= request.body < len(job.tet_scene.bodies):
+        raise SceneError(f"{job.folder} has no body {request.body}.")
 
     def observe(loss: float, done: float) -> None:
         nonlocal runs
@@ -108,14 +108,14 @@ def fit(job: Job) -> None:
         fits.append_loss(job.folder, loss, done)
         say(f"search {runs}, {loss:.4g} m")
 
-    fits.write_found(job.folder, _TOOLS[type(wanted)](job, wanted, observe))
+    fits.write_found(job.folder, _TOOLS[type(request)](job, request, observe))
 
 
-def _keep(job: Job, wanted: KeepShape, observe: Observer) -> KeptShape:
+def _keep(job: Job, request: KeepShape, observe: Observer) -> KeptShape:
     scene = job.tet_scene
-    body = _at_rest(scene.bodies[wanted.body])
+    body = _at_rest(scene.bodies[request.body])
     for attachment in scene.attachments:
-        if wanted.body in (attachment.body, attachment.other) and attachment.to == "body":
+        if request.body in (attachment.body, attachment.other) and attachment.to == "body":
             raise SceneError(
                 f"{body.name} is attached to another soft body, whose rest shape is not sought; "
                 "pin it instead."
@@ -126,12 +126,14 @@ def _keep(job: Job, wanted: KeepShape, observe: Observer) -> KeptShape:
         ground=scene.ground and replace(scene.ground, friction=0.0, kinetic_friction=None),
         gravity=_gravity(scene),
         contact=scene.contact if scene.colliders else None,
-        attachments=[replace(own, body=0) for own in scene.attachments if own.body == wanted.body],
+        attachments=[
+            replace(each, body=0) for each in scene.attachments if each.body == request.body
+        ],
         time_scale=1.0,
     )
     kept = sag_free(alone, observe=observe)
-    filled, found = tet_mesh_of(body), tet_mesh_of(kept.scene.bodies[0])
-    return KeptShape(TetRestShape(filled.vertices, filled.tets, found.vertices), kept.distance)
+    filled, released = tet_mesh_of(body), tet_mesh_of(kept.scene.bodies[0])
+    return KeptShape(TetRestShape(filled.vertices, filled.tets, released.vertices), kept.distance)
 
 
 def _at_rest(body: SoftBody) -> SoftBody:
@@ -146,42 +148,42 @@ def _at_rest(body: SoftBody) -> SoftBody:
     )
 
 
-def _match(job: Job, wanted: MatchShape, observe: Observer) -> FoundStiffness:
-    search, body = Search.of(job), job.tet_scene.bodies[wanted.body]
+def _match(job: Job, request: MatchShape, observe: Observer) -> FoundStiffness:
+    search, body = Search.of(job), job.tet_scene.bodies[request.body]
     refuse_scene(search.scene)
-    before, seen = _distance(job, wanted, body.material), skin_of(body)
-    base = float(job.scene.bodies[wanted.body].material.young)
+    before, seen = _distance(job, request, body.material), skin_of(body)
+    base = float(job.scene.bodies[request.body].material.young)
     factors = np.broadcast_to(body.material.young / base, len(tet_mesh_of(body).tets))
     shares = factors[:, None]
-    if wanted.unpainted is not None:
-        painted = ((factors - wanted.unpainted) / (1.0 - wanted.unpainted)).clip(0.0, 1.0)
+    if request.unpainted is not None:
+        painted = ((factors - request.unpainted) / (1.0 - request.unpainted)).clip(0.0, 1.0)
         shares = np.stack([painted, 1.0 - painted], axis=1)
     observe(before, 0.0)
-    if before <= met_distance(body, [*wanted.shapes], seen):
-        return FoundStiffness(base, wanted.unpainted, before, before)
+    if before <= met_distance(body, [*request.shapes], seen):
+        return FoundStiffness(base, request.unpainted, before, before)
     match = search.find(
         partial(
             match_shape,
-            *(search.scene, [*[None] * (wanted.first - 1), *wanted.shapes]),
-            body=wanted.body,
+            *(search.scene, [*[None] * (request.first - 1), *request.shapes]),
+            body=request.body,
             regions=shares,
             on_skin=True,
             observe=observe,
         )
     )
     young, *rest = match.young.tolist()
-    material = match.scene.bodies[wanted.body].material
-    distance = _distance(job, wanted, material)
+    material = match.scene.bodies[request.body].material
+    distance = _distance(job, request, material)
     return FoundStiffness(young, rest[0] / young if rest else None, distance, before)
 
 
-def _distance(job: Job, wanted: MatchShape, material: Material) -> float:
+def _distance(job: Job, request: MatchShape, material: Material) -> float:
     """From the shapes, as the scene is simulated with a material of the body: the root of the mean
     square in metres."""
-    last = wanted.first + len(wanted.shapes) - 1
-    frames = positions(job, wanted.body, last, material=material)[wanted.first - 1 :]
-    seen = skin_of(job.tet_scene.bodies[wanted.body])
-    away = np.stack([seen.interpolate(each) for each in frames]) - wanted.shapes
+    last = request.first + len(request.shapes) - 1
+    frames = positions(job, request.body, last, material=material)[request.first - 1 :]
+    seen = skin_of(job.tet_scene.bodies[request.body])
+    away = np.stack([seen.interpolate(each) for each in frames]) - request.shapes
     return float(np.sqrt(np.square(away).sum(axis=2).mean()))
 
 

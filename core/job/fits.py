@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a job can be asked to find, instead of its frames, and what is found.
+"""Describe searches that a job runs instead of its frames, and their results.
 
 Beside the scene of such a job lie ``fit.json`` and ``fit.npz``, what is wanted; ``fit.jsonl``, a
 line a simulation; and in the end ``found.json`` and ``found.npz``. No torch here.
@@ -223,12 +223,12 @@ def is_wanted(folder: Path) -> bool:
     return (folder / _WANTED).exists()
 
 
-def write_wanted(folder: Path, wanted: Wanted) -> None:
-    _write(folder / _WANTED, wanted)
+def write_wanted(folder: Path, request: Wanted) -> None:
+    _write(folder / _WANTED, request)
 
 
 def read_wanted(folder: Path) -> Any:
-    """What ``write_wanted`` wrote.
+    """Read the file of ``write_wanted``.
 
     Raises:
         DamageError: when it is not that any more.
@@ -237,12 +237,12 @@ def read_wanted(folder: Path) -> Any:
     return _read(folder / _WANTED)
 
 
-def write_found(folder: Path, found: Found) -> None:
-    _write(folder / _FOUND, found)
+def write_found(folder: Path, result: Found) -> None:
+    _write(folder / _FOUND, result)
 
 
 def read_found(folder: Path) -> Any:
-    """What ``write_found`` wrote; errors as of ``read_wanted``."""
+    """Read the file of ``write_found``; errors as of ``read_wanted``."""
     return _read(folder / _FOUND)
 
 
@@ -258,15 +258,15 @@ def read_losses(folder: Path) -> list[tuple[float, float]]:
         text = (folder / _LOSSES).read_bytes()
     except OSError:  # there is none yet
         return []
-    found = []
+    losses = []
     for line in text.split(b"\n"):
         try:
             record = files.parse_json_line(_LOSSES, line)
         except (ValueError, RecursionError):  # cut off while it is written
             continue
         if conforms(record.get("loss"), float) and conforms(record.get("done"), float):
-            found.append((float(record["loss"]), float(record["done"])))
-    return found
+            losses.append((float(record["loss"]), float(record["done"])))
+    return losses
 
 
 def _write(path: Path, value: Wanted | Found) -> None:
@@ -284,9 +284,9 @@ def _read(path: Path) -> Wanted | Found:
     try:
         members = dict(content["fit"])
         kind = _TYPES[members.pop("type")]
-        own = {name: scene_file.decode(value, arrays) for name, value in members.items()}
-        check_members(kind, own)
-        made: Wanted | Found = kind(**own)
+        arguments = {name: scene_file.decode(value, arrays) for name, value in members.items()}
+        check_members(kind, arguments)
+        made: Wanted | Found = kind(**arguments)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise DamageError(path, f"it does not say what to find: {error}") from error
     return made

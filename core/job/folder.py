@@ -111,13 +111,15 @@ class Job:
         return tet_scene
 
     def mesh_reports(self) -> list[dict[str, Any]]:
-        """What the tetrahedralizer said of each body; empty when there was nothing to fill."""
+        """Return the report of the tetrahedralizer on each body; empty when there was nothing to
+        fill.
+        """
         reports: list[dict[str, Any]] = self._tet_scene_file[1]["reports"]
         return reports
 
     @property
     def version(self) -> str:
-        """Of the Supple that made the tetrahedra, and the frames from them."""
+        """Return the version of Supple that made the tetrahedra, and the frames from them."""
         return str(self._tet_scene_file[1]["version"])
 
     @property
@@ -125,9 +127,9 @@ class Job:
         """The ``digest`` of what the tetrahedra were made for."""
         return str(self._tet_scene_file[1]["run"])
 
-    def is_of_scene(self, by_version: str | None = None) -> bool:
+    def is_of_scene(self, version: str | None = None) -> bool:
         """Whether the tetrahedra are of this scene, made by this version or another."""
-        return self.run == digest(self.scene, self.settings, by_version)
+        return self.run == digest(self.scene, self.settings, version)
 
     def other_settings(self) -> list[str]:
         """Names of those that were not as they are now when the tetrahedra were made."""
@@ -150,14 +152,14 @@ class Job:
     # What keeps it from beginning
 
     def write_intersections(self, report: IntersectionReport | None) -> None:
-        """Of the latest attempt to begin; None where it found none."""
+        """Write the intersections of the latest attempt to begin; None where it found none."""
         if report is None:
             files.remove(self._intersections_path)
         else:
             files.write_json(self._intersections_path, report.record())
 
     def intersections(self) -> IntersectionReport | None:
-        """What kept the latest attempt from beginning, or None."""
+        """Return the intersections that kept the latest attempt from beginning, or None."""
         path = self._intersections_path
         if not path.exists():
             return None
@@ -186,7 +188,9 @@ class Job:
         return index
 
     def fields_path(self, index: int) -> Path:
-        """Of what ``settings.results`` asks for; written before the frame is."""
+        """Return the path of the results that ``settings.results`` asks for; written before the
+        frame is.
+        """
         return self.frame_path(index).with_suffix(".npz")
 
     def remove_frame(self, index: int) -> None:
@@ -207,8 +211,8 @@ class Job:
         frame = files.read_array(path)
         expected = (sum(len(mesh.vertices) for _, mesh in self._meshes()), 3)
         if frame.shape != expected or frame.dtype.kind != "f":
-            found = f"it holds {frame.shape} {frame.dtype} positions instead of {expected}"
-            raise DamageError(path, found)
+            problem = f"it holds {frame.shape} {frame.dtype} positions instead of {expected}"
+            raise DamageError(path, problem)
         # Written so that it is false of what is no number.
         if not np.abs(frame).max(initial=0.0) <= LARGEST_COORDINATE_M:
             raise DamageError(path, "it holds a position that is not finite, or far out of reach")
@@ -219,8 +223,9 @@ class Job:
             files.write_arrays(self.fields_path(index), fields)
 
     def read_fields(self, index: int) -> dict[str, NDArray[np.float32]]:
-        """What results say after frame ``index``, by name: (M,) of the tets or (N,) of the vertices
-        of all bodies; errors as of ``read_frame``."""
+        """Read the results after frame ``index``, by name: (M,) of the tets or (N,) of the vertices
+        of all bodies; errors as of ``read_frame``.
+        """
         meshes = [mesh for _, mesh in self._meshes()]
         return read_fields(self.fields_path(index), self.settings.results, meshes)
 
@@ -231,20 +236,20 @@ class Job:
             return False
 
     def damaged_frames(self, last: int) -> dict[int, str]:
-        """Which of the frames up to ``last`` are not what was written, and how that is known.
+        """Find damaged frames up to ``last``; return the evidence for each.
 
         Raises:
             JobError: when one cannot be read for another reason, such as a missing permission.
         """
-        found, has_fields = {}, self._has_fields()
+        damage, has_fields = {}, self._has_fields()
         for index in range(last + 1):
             try:
                 self.read_frame(index)
                 if has_fields:
                     self.read_fields(index)
             except DamageError as error:
-                found[index] = error.finding
-        return found
+                damage[index] = error.finding
+        return damage
 
     def seen_positions(self, index: int) -> Iterator[list[NDArray[np.float64]]]:
         """(V, 3) positions after frame ``index`` of each body's skin and of all that refines it,
@@ -277,15 +282,15 @@ class Job:
         return list(log.read(self.log_path).records.values())
 
     def lost_records(self, last_frame: int | None = None) -> str:
-        """What to tell the user of frames that have no whole record; empty where all have one.
+        """Return the message about frames that have no whole record; empty where all have one.
 
         Args:
             last_frame: up to which there should be records; None is as far as the log goes.
         """
-        found = log.read(self.log_path)
-        last = max(found.records, default=-1) if last_frame is None else last_frame
-        lost = found.lost(last)
-        if not lost and (last_frame is not None or not found.damaged_lines):
+        content = log.read(self.log_path)
+        last = max(content.records, default=-1) if last_frame is None else last_frame
+        lost = content.lost(last)
+        if not lost and (last_frame is not None or not content.damaged_lines):
             return ""
         which = "its end is"
         if lost:
@@ -310,15 +315,15 @@ class Job:
         Raises:
             JobError: when one cannot be read for another reason than damage.
         """
-        found, damage = {}, []
+        states, damage = {}, []
         for path in map(self._checkpoint_path, (0, 1)):
             if path.exists():
                 try:
                     frame, state = self._checkpoint(path)
-                    found[frame] = state
+                    states[frame] = state
                 except DamageError as error:
                     damage.append(error.finding)
-        return (max(found), found[max(found)]) if found else None, damage
+        return (max(states), states[max(states)]) if states else None, damage
 
     def _checkpoint(self, path: Path) -> tuple[int, dict[str, NDArray[Any]]]:
         state = files.read_arrays(path)
@@ -340,7 +345,7 @@ class Job:
         return np.frombuffer(files.checksum(self._tet_scene_path.name, content.encode()), np.uint8)
 
     def remove_checkpoints(self, after: int = -1) -> None:
-        """Those of later frames, and those that cannot be used."""
+        """Remove checkpoints of later frames, and unusable ones."""
         for path in map(self._checkpoint_path, (0, 1)):
             if path.exists():
                 try:

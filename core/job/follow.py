@@ -98,41 +98,41 @@ def with_body(scene: Scene, body: int, **changes: Any) -> Scene:
 
 def skin_of(body: SoftBody) -> Embedding:
     """Its points in the tets, as they are seen."""
-    own = skin_embedding_of(body)
-    return own if body.skin is None or body.skin.phong is None else body.skin.phong
+    embedding = skin_embedding_of(body)
+    return embedding if body.skin is None or body.skin.phong is None else body.skin.phong
 
 
 # How often a control is corrected by what it misses its keys by as the scene is simulated.
 MAX_CORRECTIONS = 3
 
 
-def follow(job: Job, wanted: FollowKeys, observe: Observer) -> FoundControl:
+def follow(job: Job, request: FollowKeys, observe: Observer) -> FoundControl:
     """
     Raises:
         SuppleError: when nothing that has keys is free to follow them, or there are no gradients
             through the scene.
     """
-    body, search = job.tet_scene.bodies[wanted.body], Search.of(job)
-    vertices, places = _places(job, wanted, body)
-    near, last = NEAR_DIAGONALS * tet_mesh_of(body).diagonal, int(wanted.frames[-1])
+    body, search = job.tet_scene.bodies[request.body], Search.of(job)
+    vertices, places = _places(job, request, body)
+    near, last = NEAR_DIAGONALS * tet_mesh_of(body).diagonal, int(request.frames[-1])
     scene, aims, best = search.scene, places, None
     total: FloatArray | float = 0.0
     for _ in range(1 + MAX_CORRECTIONS):
-        keys = [Key(int(k), aim, vertices) for k, aim in zip(wanted.frames, aims, strict=True)]
-        own: dict[str, Any] = {"body": wanted.body, "by": wanted.by, "observe": observe}
-        following = search.find(partial(_followed, scene, keys, **own))
+        keys = [Key(int(k), aim, vertices) for k, aim in zip(request.frames, aims, strict=True)]
+        options: dict[str, Any] = {"body": request.body, "by": request.by, "observe": observe}
+        following = search.find(partial(_followed, scene, keys, **options))
         total = total + following.accelerations
-        control = _control(body, following, wanted, total)
+        control = _control(body, following, request, total)
         driven = with_tet_control(replace(body, tet_control=control))
         changes = {"accelerations": driven.accelerations, "pin_path": driven.pin_path}
-        frames = positions(job, wanted.body, last, **changes)
-        missed = np.stack([frames[k - 1][vertices] for k in wanted.frames]) - places
+        frames = positions(job, request.body, last, **changes)
+        missed = np.stack([frames[k - 1][vertices] for k in request.frames]) - places
         distances = np.linalg.norm(missed, axis=2).max(axis=1)
         worst, distance = int(distances.argmax()), float(distances.max())
         if best is None or distance < best.distance:
-            found = float(following.distance), distance <= near
-            effort, frame = _effort(body, total, wanted.by, last), int(wanted.frames[worst])
-            best = FoundControl(control, effort, distance, frame, *found)
+            outcome = float(following.distance), distance <= near
+            effort, frame = _effort(body, total, request.by, last), int(request.frames[worst])
+            best = FoundControl(control, effort, distance, frame, *outcome)
         if best.follows or not following.follows:
             break
         aims, scene = aims - missed, following.scene
@@ -149,22 +149,22 @@ def _followed(
     return follow_keys(scene, keys, integrator=integrator, **options)
 
 
-def _places(job: Job, wanted: FollowKeys, body: SoftBody) -> tuple[NDArray[np.int32], FloatArray]:
+def _places(job: Job, request: FollowKeys, body: SoftBody) -> tuple[NDArray[np.int32], FloatArray]:
     """(Q,) the tet vertices that are to follow, and (K, Q, 3) where they are to be, in metres."""
     mesh, embedding = tet_mesh_of(body), skin_embedding_of(body)
-    if wanted.shapes.shape[1] != len(embedding.indices):
+    if request.shapes.shape[1] != len(embedding.indices):
         raise SceneError(
-            f"{body.name}: its keys have {wanted.shapes.shape[1]} points, and its skin "
+            f"{body.name}: its keys have {request.shapes.shape[1]} points, and its skin "
             f"{len(embedding.indices)}."
         )
-    if job.scene.bodies[wanted.body].tet_rest_shape is not None:
+    if job.scene.bodies[request.body].tet_rest_shape is not None:
         # Not at rest but at the start its tets carry the skin where it was modelled.
         mesh = mesh.with_vertices(start_positions(body))
     points = np.arange(len(embedding.indices), dtype=np.int32)
-    vertices = pinned_tet_vertices(embedding, points if wanted.points is None else wanted.points)
-    if wanted.points is None:
+    vertices = pinned_tet_vertices(embedding, points if request.points is None else request.points)
+    if request.points is None:
         vertices = np.arange(len(mesh.vertices), dtype=np.int32)
-    if wanted.by == "forces" and body.pinned is not None:
+    if request.by == "forces" and body.pinned is not None:
         # They are where their pins have them.
         vertices = np.setdiff1d(vertices, body.pinned)
     if len(vertices) == 0:
@@ -172,20 +172,20 @@ def _places(job: Job, wanted: FollowKeys, body: SoftBody) -> tuple[NDArray[np.in
             f"{body.name}: all that is to follow its keys is pinned, so that no force moves it; "
             "let pins follow them, pin less, or choose other vertices."
         )
-    shapes = [posed_vertices(mesh, embedding, shape)[vertices] for shape in wanted.shapes]
+    shapes = [posed_vertices(mesh, embedding, shape)[vertices] for shape in request.shapes]
     return vertices, np.stack(shapes)
 
 
 def _control(
-    body: SoftBody, following: Following, wanted: FollowKeys, accelerations: FloatArray
+    body: SoftBody, following: Following, request: FollowKeys, accelerations: FloatArray
 ) -> TetControl:
-    mesh, frames = tet_mesh_of(body), range(int(wanted.frames[-1]) + 1)
-    if wanted.by == "forces":
+    mesh, frames = tet_mesh_of(body), range(int(request.frames[-1]) + 1)
+    if request.by == "forces":
         # None after the last key.
         samples = np.concatenate([accelerations, np.zeros_like(accelerations[:1])])
     else:
-        samples = _pin_offsets(body, following.scene.bodies[wanted.body], frames)
-    return TetControl(mesh.vertices, mesh.tets, wanted.by, Channel(samples))
+        samples = _pin_offsets(body, following.scene.bodies[request.body], frames)
+    return TetControl(mesh.vertices, mesh.tets, request.by, Channel(samples))
 
 
 def _pin_offsets(body: SoftBody, driven: SoftBody, frames: range) -> FloatArray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What results say of a frame, as a file has it."""
+"""Read the results of a frame from a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .files import read_arrays
 def read_fields(
     path: Path, names: Iterable[str], meshes: list[TetMesh]
 ) -> dict[str, NDArray[np.float32]]:
-    """By name, the values of all bodies; errors as of ``read_arrays``.
+    """Read the values of all bodies, by result name; errors as of ``read_arrays``.
 
     Raises:
         DamageError: when they are not of these results and tetrahedra.
@@ -34,6 +34,6 @@ def read_fields(
 
 
 def value_counts(name: str, meshes: Iterable[TetMesh]) -> list[int]:
-    """How many values of a result each body has."""
+    """Return the number of values of a result on each body."""
     is_of_tets = RESULTS[name].per == "tet"
     return [len(mesh.tets if is_of_tets else mesh.vertices) for mesh in meshes]

@@ -55,7 +55,7 @@ _ABSENT: Any = object()
 
 @dataclass(frozen=True)
 class Log:
-    """What can be read of a log.
+    """The readable part of a log.
 
     Args:
         lines: those that are whole, by their frames. Of two of the same frame the later one counts.

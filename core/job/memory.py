@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What to say when memory runs out."""
+"""Write the message about memory that runs out."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def total_bytes() -> int | None:
 
 
 def in_bytes(count: int) -> str:
-    """Such as ``12.3 GB``."""
+    """Return a size in readable units, such as ``12.3 GB``."""
     value, unit = float(count), 0
     while value >= 999.5 and unit < len(_UNITS) - 1:
         value, unit = value / 1000.0, unit + 1
@@ -72,8 +72,8 @@ def _used(peak: int | None) -> list[str]:
     whole = total_bytes()
     if peak is None:
         return []
-    of_all = "" if whole is None else f" of {in_bytes(whole)}"
-    return [f"the solver had taken {in_bytes(peak)}{of_all}"]
+    limit = "" if whole is None else f" of {in_bytes(whole)}"
+    return [f"the solver had taken {in_bytes(peak)}{limit}"]
 
 
 def _facts(parts: list[str]) -> str:
@@ -88,5 +88,5 @@ def _kilobytes(path: Path, name: str) -> int | None:
         text = path.read_text()
     except OSError:
         return None
-    found = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
-    return None if found is None else 1024 * int(found[1])
+    match = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
+    return None if match is None else 1024 * int(match[1])

@@ -124,7 +124,7 @@ def _positions(frame: Frame) -> NDArray[np.floating[Any]]:
 
 
 def _fields(frame: Frame) -> dict[str, NDArray[np.float32]]:
-    """Of all bodies, one after the other, as far as single precision reaches."""
+    """Return the fields of a frame, body after body, clamped to single precision."""
     most = float(np.finfo(np.float32).max)
     return {
         name: torch.cat(list(values)).clamp(max=most).float().cpu().numpy()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where the frames of a job leave a body, for another run to begin there. No torch here."""
+"""Read the state where the frames of a job leave a body, so that another run can start there. No
+torch here.
+"""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def _refuse_unreadable(value: Any) -> None:
 
 
 def _members(value: Any) -> dict[str, Any] | None:
-    """What is written of an object; None of what has no members."""
+    """Return the stored members of an object; None of what has no members."""
     if isinstance(value, TetMesh):
         members = {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
         return members if value.gas is None else {**members, "gas": value.gas}
@@ -198,7 +198,9 @@ def _plain(value: Any) -> Any:
 
 
 def _is_written(member: Field[Any], value: Any) -> bool:
-    """Of what newer versions know, only what is there: an older scene keeps its digest."""
+    """Whether a member is written. Newer members are written only where they are set, so that an
+    older scene keeps its digest.
+    """
     if not member.init or not member.metadata.get(IF_THERE, False):
         return member.init
     content = getattr(value, member.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a scene is simulated, and a name for that."""
+"""Settings of a simulation, and the digest that names a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_FRAMES = 1_048_574
 
 @dataclass(frozen=True)
 class Settings:
-    """How a scene is simulated.
+    """The settings of a simulation.
 
     Args:
         frame_count: frames after the start.
@@ -98,14 +98,14 @@ class Settings:
         return Settings(**values)
 
 
-def digest(scene: Scene, settings: Settings, of_version: str | None = None) -> str:
+def digest(scene: Scene, settings: Settings, supple_version: str | None = None) -> str:
     """A name for a run: equal exactly when its frames are, whatever its objects are called.
 
     Args:
-        of_version: the Supple that simulates it; None is this one.
+        supple_version: the Supple that simulates it; None is this one.
     """
     arrays: scene_file.Arrays = {}
-    origin = [scene_file.FORMAT, of_version or version()]
+    origin = [scene_file.FORMAT, supple_version or version()]
     described = scene_file.encode(scene, "scene", arrays)
     # A pair with a friction of its own is known by names.
     if scene.contact is None or not scene.contact.pairs:

@@ -66,7 +66,7 @@ class SkinField:
 
     @cached_property
     def _where(self) -> slice:
-        """Where the values of the body lie among those of all."""
+        """Return the slice of this body's values among those of all."""
         bodies = islice(self._job.tet_scene.bodies, self._body + 1)
         meshes = [body.mesh for body in bodies if isinstance(body.mesh, TetMesh)]
         counts = value_counts(self._name, meshes)

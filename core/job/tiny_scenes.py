@@ -165,7 +165,7 @@ def gradients() -> None:
 
 
 def _reshaped() -> list[Scene]:
-    """Of bodies that gradients by rest shapes are wanted of."""
+    """Return scenes for gradients with respect to rest shapes."""
     import torch
 
     body = _tet()
@@ -242,7 +242,7 @@ def _goals(sag_free: bool) -> Goals:
 
 
 def _seen_tet() -> SoftBody:
-    """One that the ground meets at the points of a surface."""
+    """Return a tet that meets the ground at the points of a surface."""
     body = _tet()
     assert isinstance(body.mesh, TetMesh)
     points, triangles = body.mesh.vertices, body.mesh.surface

@@ -48,7 +48,7 @@ def _index_files() -> dict[tuple[str, str], Path]:
     """Folders and names of the files in which numba lists what it has kept of each loop, and where
     they are among those that come with the extension."""
     python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
-    found = {}
+    places = {}
     for path in ROOT.rglob("*.py"):
         place = hashlib.sha1(str(path.parent).encode(), usedforsecurity=False).hexdigest()
         source = path.read_bytes()
@@ -56,8 +56,8 @@ def _index_files() -> dict[tuple[str, str], Path]:
             line = source.count(b"\n", 0, loop.start()) + 1
             name = f"{path.stem}.{loop[1].decode()}-{line}.{python}.nbi"
             shipped = path.relative_to(ROOT).with_name(name)
-            found[f"{path.parent.name}_{place}", name] = shipped
-    return found
+            places[f"{path.parent.name}_{place}", name] = shipped
+    return places
 
 
 _PREPARING = "preparing "
@@ -84,15 +84,15 @@ class _WantedError(Exception):
     """This process is wanted for something else than what it compiles."""
 
 
-def prepare_everything(wanted: threading.Event) -> None:
-    """Loads and compiles what simulations need, until ``wanted`` is set."""
-    _thread.wanted = wanted
+def prepare_everything(stop_event: threading.Event) -> None:
+    """Loads and compiles what simulations need, until ``stop_event`` is set."""
+    _thread.stop_event = stop_event
     try:
         _prepare_all()
     except _WantedError:
         return
     finally:
-        _thread.wanted = None
+        _thread.stop_event = None
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
         # Where nothing can be written, loops are not kept either: the next session begins anew.
         with contextlib.suppress(OSError):
@@ -134,8 +134,8 @@ def is_prepared(folder: Path) -> bool:
 
 
 def progress(output: Path) -> float | None:
-    """How many of all loops were kept when a worker began with one, 0 … 1; None when it compiles
-    none.
+    """Return the fraction of all loops that were cached when a worker began with one, 0 … 1; None
+    when it compiles none.
 
     Args:
         output: the file it prints to.
@@ -195,8 +195,8 @@ def _stop_if_wanted() -> None:
     Raises:
         _WantedError: where this thread is to end.
     """
-    wanted: threading.Event | None = getattr(_thread, "wanted", None)
-    if wanted is not None and wanted.is_set():
+    stop_event: threading.Event | None = getattr(_thread, "stop_event", None)
+    if stop_event is not None and stop_event.is_set():
         raise _WantedError
 
 

@@ -30,16 +30,16 @@ def wait_for_job() -> Path:
     The line is JSON, ``{"job": folder}``; output goes to the folder from then on. Ends this
     process when standard input closes instead.
     """
-    wanted = threading.Event()
+    stop_event = threading.Event()
     _load_scipy()
-    threading.Thread(target=_prepare, args=(prepare_everything, wanted), daemon=True).start()
+    threading.Thread(target=_prepare, args=(prepare_everything, stop_event), daemon=True).start()
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(STANDARD_INPUT, 1)
         if not byte:
             os._exit(0)
         line += byte
-    wanted.set()
+    stop_event.set()
     folder = Path(json.loads(line)["job"])
     try:
         output = os.open(folder / OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
@@ -117,13 +117,13 @@ def _has_tet_scene(job: Job) -> bool:
     if not job.has_tet_scene():
         return False
     try:
-        is_of_scene, of_version = job.is_of_scene(), job.version
+        is_of_scene, frames_version = job.is_of_scene(), job.version
     except DamageError as error:
         say(f"{error.finding}: filling again")
         return False
     if is_of_scene or not job.has_frame(0):
         return is_of_scene
-    if not job.is_of_scene(of_version):
+    if not job.is_of_scene(frames_version):
         others = ", ".join(job.other_settings())
         what = f"simulated with other settings ({others})" if others else "of another scene"
         raise JobError(
@@ -132,8 +132,9 @@ def _has_tet_scene(job: Job) -> bool:
     if _is_complete(job):
         return True
     raise JobError(
-        f"The frames in {job.folder} were simulated by Supple {of_version}; this is {version()}, "
-        "whose frames may differ. Simulate into another folder, or go on with that version."
+        f"The frames in {job.folder} were simulated by Supple {frames_version}; this is "
+        f"{version()}, whose frames may differ. Simulate into another folder, or go on with "
+        "that version."
     )
 
 

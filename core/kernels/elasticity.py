@@ -30,10 +30,10 @@ from ..math3.matrices import (
     cofactors,
     contracted,
     determinant,
+    from_columns,
     full,
     matmul3,
     matrix_of,
-    of_columns,
     scaled,
     set_column,
     squared,
@@ -350,8 +350,8 @@ def _stretch_edge_forces(
             scaled_vector(volume * b, u[1]),
             scaled_vector(volume * c, u[2]),
         )
-        frame = of_columns(stretched[0], stretched[1], stretched[2])
-        stress = matmul3(frame, transposed(of_columns(v[0], v[1], v[2])))
+        frame = from_columns(stretched[0], stretched[1], stretched[2])
+        stress = matmul3(frame, transposed(from_columns(v[0], v[1], v[2])))
         set_column(out, e, matmul3(stress, transposed(g)))
 
 

@@ -28,11 +28,11 @@ from ..math3.matrices import (
     column_of,
     determinant,
     dot,
+    from_columns,
     full,
     matmul3,
     matrix,
     matrix_of,
-    of_columns,
     scaled,
     symmetric,
     symmetric_in,
@@ -234,8 +234,8 @@ def _write_from_stretches(
             stretch = _projected(stretch)
         volume = volumes[e]
         along, across = _pairs(flip, twist, floor)
-        frame = of_columns(u[0], u[1], u[2])
-        g = matmul3(g, of_columns(v[0], v[1], v[2]))
+        frame = from_columns(u[0], u[1], u[2])
+        g = matmul3(g, from_columns(v[0], v[1], v[2]))
         # Shape gradients of corners 1 to 3 in the frame of the singular vectors.
         g1, g2, g3 = (g[0], g[1], g[2]), (g[3], g[4], g[5]), (g[6], g[7], g[8])
         w1, w2, w3 = scaled_vector(volume, g1), scaled_vector(volume, g2), scaled_vector(volume, g3)

@@ -20,10 +20,10 @@ from ..math3.matrices import (
     add3,
     cofactors,
     determinant,
+    from_columns,
     matmul3,
     matrix,
     matrix_in,
-    of_columns,
     scaled,
     scaled_symmetric,
     set_column,
@@ -151,10 +151,10 @@ def _held_by_svd(f: Any, least: float) -> Any:
     """The same where several stretches are low or alike."""
     u, s, v = signed_svd(f)
     a, b, c = max(s[0], least), max(s[1], least), max(s[2], least)
-    unstretched = of_columns(
+    unstretched = from_columns(
         scaled_vector(1.0 / a, v[0]), scaled_vector(1.0 / b, v[1]), scaled_vector(1.0 / c, v[2])
     )
-    return matmul3(unstretched, transposed(of_columns(u[0], u[1], u[2]))), a * b * c
+    return matmul3(unstretched, transposed(from_columns(u[0], u[1], u[2]))), a * b * c
 
 
 @compiled()

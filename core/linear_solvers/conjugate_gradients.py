@@ -109,7 +109,7 @@ class CompiledCG:
             )
 
     def _precondition_blocks(self, residual: Tensor) -> Tensor:
-        """Of an (n, 3) residual, without the terms of rank one."""
+        """Precondition an (n, 3) residual, without the terms of rank one."""
         self._vectors[1] = residual.numpy()
         groups = self._modes.offsets, self._modes.group_of, self._modes.centroid_offsets
         precondition_all(groups, (self._inverse, self._coarse_inverse), self._vectors, self._coarse)
@@ -171,8 +171,8 @@ class TorchCG:
         return image if self._update is None else image + self._update.product(vector)
 
     def _precondition(self, residual: Tensor) -> Tensor:
-        found = self._precondition_blocks(residual)
-        return found if self._update is None else self._update.corrected(found)
+        preconditioned = self._precondition_blocks(residual)
+        return preconditioned if self._update is None else self._update.corrected(preconditioned)
 
     def _precondition_blocks(self, residual: Tensor) -> Tensor:
         """Without the terms of rank one."""
@@ -216,7 +216,7 @@ class _Search:
 
 
 class _ErrorEstimate:
-    """What the host knows of a solve, and whether that is enough.
+    """The estimate of a solve's error on the host, and the decision to end.
 
     Args:
         relative, absolute: tolerances on the error's energy, squared.
@@ -232,7 +232,7 @@ class _ErrorEstimate:
         return len(self._energies) - 1
 
     def end_after(self, rho: float, curvature: float) -> End | None:
-        """How the next iteration ends the search, if it does."""
+        """Return the way in which the next iteration ends the search, or None."""
         if rho == 0.0:
             return "converged"
         if not (rho > 0.0 and curvature > 0.0):

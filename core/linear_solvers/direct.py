@@ -99,7 +99,7 @@ class _Dissection:
 
 
 def _counts(values: NDArray[np.intp], size: int) -> NDArray[np.intp]:
-    """How often each of 0 … size - 1 is in each row of values."""
+    """Count each of 0 … size - 1 in each row of values."""
     rows = np.arange(len(values))[:, None]
     counts = np.bincount((values + size * rows).ravel(), minlength=size * len(values))
     return counts.reshape(len(values), size)

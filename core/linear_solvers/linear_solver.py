@@ -104,7 +104,7 @@ class LinearSolver:
         return replace(direct, iterations=solution.iterations)
 
     def _solve_directly(self, rhs: Tensor) -> Solution | None:
-        """None where the matrix is not positive definite."""
+        """Solve by factorization; None where the matrix is not positive definite."""
         if not self._is_factorized:
             try:
                 self._factorized = self._factorize()

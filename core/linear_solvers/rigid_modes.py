@@ -45,8 +45,8 @@ def bisect(
     count = -(-len(members) // size)
     if count <= 1:
         return [members]
-    own = points[members]
-    order = np.argsort(own[:, np.ptp(own, axis=0).argmax()], kind="stable")
+    member_points = points[members]
+    order = np.argsort(member_points[:, np.ptp(member_points, axis=0).argmax()], kind="stable")
     middle = len(members) * (count // 2) // count
     return [
         group
@@ -105,7 +105,9 @@ class RigidModes:
 
 
 def coarse_inverse(matrix: Tensor) -> Tensor:
-    """Of a symmetric positive semi-definite matrix; motions without stiffness stay at rest."""
+    """Return the inverse of a symmetric positive semi-definite matrix; motions without stiffness
+    stay at rest.
+    """
     diagonal = matrix.diagonal()
     # A group of one or two vertices has fewer than six motions.
     diagonal += 1e-10 * diagonal.max()
@@ -157,16 +159,16 @@ class TorchRigidModes:
         images = segment_sums(blocks @ modes[self._columns], self._run_offsets)
         terms = modes.mT[self._run_rows] @ images
         coarse = terms.new_zeros(6, self.count, 6, self.count)
-        by_pair = coarse.permute(1, 3, 0, 2)
-        by_pair[self._pairs[0], self._pairs[1]] = segment_sums(
+        pair_blocks = coarse.permute(1, 3, 0, 2)
+        pair_blocks[self._pairs[0], self._pairs[1]] = segment_sums(
             terms[self._order], self._pair_offsets
         )
         if len(matrix.off_pattern):
-            self._add_off_pattern(matrix.off_pattern, modes, by_pair)
+            self._add_off_pattern(matrix.off_pattern, modes, pair_blocks)
         self._inverse = coarse_inverse(coarse.view(6 * self.count, -1))
 
     def _add_off_pattern(
-        self, off_pattern: OffPatternBlocks, modes: Tensor, by_pair: Tensor
+        self, off_pattern: OffPatternBlocks, modes: Tensor, pair_blocks: Tensor
     ) -> None:
         rows, columns = self._indices(off_pattern.rows), self._indices(off_pattern.columns)
         blocks = torch.as_tensor(off_pattern.values).to(modes).view(-1, 3, 3)
@@ -176,7 +178,7 @@ class TorchRigidModes:
         different, counts = torch.unique_consecutive(pairs[order], return_counts=True)
         offsets = torch.nn.functional.pad(counts.cumsum(0), (1, 0))
         first, second = different // self.count, different % self.count
-        by_pair[first, second] += segment_sums(terms[order], offsets)
+        pair_blocks[first, second] += segment_sums(terms[order], offsets)
 
     def correction(self, residual: Tensor) -> Tensor:
         """(3, n) Z (Zᵀ A Z)⁻¹ Zᵀ times a (3, n) residual."""

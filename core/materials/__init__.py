@@ -14,7 +14,9 @@ MODELS: dict[str, type[Material]] = {name: row.kind for name, row in MODEL_TABLE
 
 
 def label_of(material: Material) -> str:
-    """What a user calls the model of a material; the name of a class that is in no menu."""
+    """Return the name that users see for the model of a material; the name of a class that is in
+    no menu.
+    """
     kind = type(material)
     labels = (row.label for row in MODEL_TABLE.values() if row.kind is kind)
     return next(labels, kind.__name__)

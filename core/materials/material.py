@@ -54,7 +54,7 @@ class Material(ABC):
         return self.young * self.poisson / ((1.0 + self.poisson) * (1.0 - 2.0 * self.poisson))
 
     def model(self) -> tuple[object, ...]:
-        """What bodies must share for their tets to be evaluated together."""
+        """Return the properties that bodies must share for their tets to be evaluated together."""
         others = (getattr(self, f.name) for f in fields(self) if f.name not in PARAMETERS)
         return (type(self), *others)
 
@@ -82,7 +82,9 @@ class Material(ABC):
 
 
 def _numbers(values: Parameter) -> NDArray[np.float64]:
-    """None of a tensor on another device, which they would have to be waited for."""
+    """Return values as numbers; none of a tensor on another device, since reading them would
+    wait for it.
+    """
     if hasattr(values, "detach"):
         values = values.detach() if values.device.type == "cpu" else []
     return np.asarray(values, dtype=float)

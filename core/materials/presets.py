@@ -83,17 +83,21 @@ class Preset:
 
     @property
     def tenth_sag_height(self) -> float:
-        """Of a block of it, in metres, that sags by a tenth of its height under its own weight."""
+        """Return the height in metres of a block that sags by a tenth of it under its own
+        weight.
+        """
         return 0.2 * self.young / (self.density * 9.81)
 
     @property
     def standing_height(self) -> float:
-        """Of a column of it, in metres, whose foot just bears its weight: a higher one slumps."""
+        """Return the height in metres of a column whose foot just bears its weight: a higher one
+        slumps.
+        """
         return self.yield_stress / (self.density * 9.81) if self.use_plasticity else math.inf
 
     @property
     def size(self) -> float:
-        """How high it is meant to be at most, in metres."""
+        """Return the largest intended height of a body, in metres."""
         return min(self.tenth_sag_height, self.standing_height)
 
     def scaled(self, scale: float) -> Preset:
@@ -319,8 +323,8 @@ REFERENCES: dict[str, str] = {
     "2013, abstract.",
     "Gelatin Hydrogels": "Polymer and Biophysics Laboratory, Jawaharlal Nehru University, “Effect "
     "of salt and temperature on visco-elasticity of gelatin hydrogels”, Journal of Surface Science "
-    "and Technology, abstract; that the loss factor is π/2 times the slope is the local form of "
-    "the Kramers–Kronig relations.",
+    "and Technology, abstract. The loss factor is π/2 times the slope: the local form of the "
+    "Kramers–Kronig relations.",
     "Gent 2012": "A. N. Gent (editor), “Engineering with Rubber”, 3rd edition, Hanser, 2012, on "
     "elasticity and on dynamic mechanical properties.",
     "Gibson 1981": "L. J. Gibson, K. E. Easterling and M. F. Ashby, “The structure and mechanics "
@@ -332,9 +336,9 @@ REFERENCES: dict[str, str] = {
     "Kaye and Laby": "G. W. C. Kaye and T. H. Laby, “Tables of Physical and Chemical "
     "Constants”, section 2.4.6.",
     "Kayabali 2010": "K. Kayabali and O. O. Tufenkci, “Shear strength of remolded soils at "
-    "consistency limits”, Canadian Geotechnical Journal 47(3), 259–266, 2010, abstract: undrained "
-    "shear strengths c of 180 kPa at the plastic limit and 2.3 kPa at the liquid one, their "
-    "logarithm linear in the water; a free column yields at 2 c.",
+    "consistency limits”, Canadian Geotechnical Journal 47(3), 259–266, 2010, abstract. Undrained "
+    "shear strengths c are 180 kPa at the plastic limit and 2.3 kPa at the liquid one, their "
+    "logarithm linear in the water. A free column yields at 2 c.",
     "Klatt 2010": "D. Klatt and others, “Viscoelasticity-based MR elastography of skeletal "
     "muscle”, Physics in Medicine and Biology 55(21), 6445–6459, 2010, abstract.",
     "Krouskop 1998": "T. A. Krouskop, T. M. Wheeler, F. Kallel, B. S. Garra and T. Hall, “Elastic "

@@ -55,11 +55,11 @@ class StVenantKirchhoff(StretchMaterial):
         base = 0.5 * lam * (a * a + b * b + c * c - 3.0) - mu
         compression = 1.0 - a * b * c
         compression = 0.5 * (compression + abs(compression))
-        by_j = -kappa / 864.0 * compression * compression
+        d_j = -kappa / 864.0 * compression * compression
         return (
-            a * (base + mu * a * a) + by_j * b * c,
-            b * (base + mu * b * b) + by_j * c * a,
-            c * (base + mu * c * c) + by_j * a * b,
+            a * (base + mu * a * a) + d_j * b * c,
+            b * (base + mu * b * b) + d_j * c * a,
+            c * (base + mu * c * c) + d_j * a * b,
         )
 
     @staticmethod
@@ -70,19 +70,19 @@ class StVenantKirchhoff(StretchMaterial):
         along = lam + 3.0 * mu
         compression = 1.0 - a * b * c
         compression = 0.5 * (compression + abs(compression))
-        by_j, twice = -kappa / 864.0 * compression * compression, kappa / 432.0 * compression
+        d_j, twice = -kappa / 864.0 * compression * compression, kappa / 432.0 * compression
         x, y, z = b * c, c * a, a * b
         return (
             base + along * a * a + twice * x * x,
             base + along * b * b + twice * y * y,
             base + along * c * c + twice * z * z,
-            lam * x + twice * y * z + by_j * a,
-            lam * y + twice * z * x + by_j * b,
-            lam * z + twice * x * y + by_j * c,
-            base + mu * (b * b + x + c * c) - by_j * a,
-            base + mu * (c * c + y + a * a) - by_j * b,
-            base + mu * (a * a + z + b * b) - by_j * c,
-            base + mu * (b * b - x + c * c) + by_j * a,
-            base + mu * (c * c - y + a * a) + by_j * b,
-            base + mu * (a * a - z + b * b) + by_j * c,
+            lam * x + twice * y * z + d_j * a,
+            lam * y + twice * z * x + d_j * b,
+            lam * z + twice * x * y + d_j * c,
+            base + mu * (b * b + x + c * c) - d_j * a,
+            base + mu * (c * c + y + a * a) - d_j * b,
+            base + mu * (a * a + z + b * b) - d_j * c,
+            base + mu * (b * b - x + c * c) + d_j * a,
+            base + mu * (c * c - y + a * a) + d_j * b,
+            base + mu * (a * a - z + b * b) + d_j * c,
         )

@@ -27,7 +27,7 @@ PARALLEL = 1e-16
 
 @compiled()
 def place_on_edge(p: Any, a: Any, b: Any) -> Any:
-    """Where the point of the edge ab closest to p is, and its parameter, 0 at a and 1 at b."""
+    """Return the code of the place on ab closest to p, and its parameter, 0 at a and 1 at b."""
     along = minus(b, a)
     square, projection = dot(along, along), dot(minus(p, a), along)
     if not projection > 0.0:
@@ -48,8 +48,9 @@ def from_edge(p: Any, a: Any, b: Any) -> Any:
 
 @compiled()
 def code_of_edges(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Of the closest points of the edges ab and cd (Ericson, "Real-Time Collision Detection", 2005,
-    section 5.1.9)."""
+    """Return the code of the closest points of the edges ab and cd (Ericson, "Real-Time Collision
+    Detection", 2005, section 5.1.9).
+    """
     first, second = minus(b, a), minus(d, c)
     normal = cross(first, second)
     size, square, other = dot(normal, normal), dot(first, first), dot(second, second)
@@ -99,7 +100,7 @@ def between_edges(a: Any, b: Any, c: Any, d: Any, code: Any) -> Any:
 
 @compiled()
 def place_on_face(p: Any, a: Any, b: Any, c: Any) -> Any:
-    """Where the point of the triangle abc closest to p is (Ericson, section 5.1.5)."""
+    """Return the code of the point of the triangle abc closest to p (Ericson, section 5.1.5)."""
     ab, ac, ap = minus(b, a), minus(c, a), minus(p, a)
     d1, d2 = dot(ab, ap), dot(ac, ap)
     if d1 <= 0.0 and d2 <= 0.0:
@@ -198,8 +199,9 @@ def project(points: Any, corners: Any, weights: Any, squared: Any) -> None:
 
 @compiled()
 def closest(p: Any, a: Any, b: Any, c: Any) -> Any:
-    """What the corners of the triangle abc count in its point closest to p, and how far that is,
-    squared."""
+    """Return the barycentric weights of the triangle abc's point closest to p, and its squared
+    distance.
+    """
     ab, ac, ap = minus(b, a), minus(c, a), minus(p, a)
     normal = cross(ab, ac)
     size = dot(normal, normal)
@@ -209,14 +211,14 @@ def closest(p: Any, a: Any, b: Any, c: Any) -> Any:
             beyond = dot(ap, normal)
             return 1.0 - second - third, second, third, beyond * beyond / size
     t, on_ab = _on_edge(p, a, b)
-    nearest, found = (1.0 - t, t, 0.0), on_ab
+    nearest, least = (1.0 - t, t, 0.0), on_ab
     t, on_bc = _on_edge(p, b, c)
-    if on_bc < found:
-        nearest, found = (0.0, 1.0 - t, t), on_bc
+    if on_bc < least:
+        nearest, least = (0.0, 1.0 - t, t), on_bc
     t, on_ca = _on_edge(p, c, a)
-    if on_ca < found:
-        nearest, found = (t, 0.0, 1.0 - t), on_ca
-    return nearest[0], nearest[1], nearest[2], found
+    if on_ca < least:
+        nearest, least = (t, 0.0, 1.0 - t), on_ca
+    return nearest[0], nearest[1], nearest[2], least
 
 
 @compiled()

@@ -17,7 +17,9 @@ from ..compiled import compiled
 def matrix(
     a: float, b: float, c: float, d: float, e: float, f: float, g: float, h: float, i: float
 ) -> Any:
-    """One of numbers. Written as a tuple in a loop, numba takes it for an array's shape."""
+    """Return a matrix of nine numbers. Written as a tuple in a loop, numba takes it for an array's
+    shape.
+    """
     return a, b, c, d, e, f, g, h, i
 
 
@@ -41,13 +43,13 @@ def tet_edges(points: Any, corners: Any, e: int) -> Any:
 
 @compiled()
 def matrix_of(a: Any) -> Any:
-    """Of a (3, 3) array."""
+    """Return the matrix of a (3, 3) array."""
     return a[0, 0], a[0, 1], a[0, 2], a[1, 0], a[1, 1], a[1, 2], a[2, 0], a[2, 1], a[2, 2]
 
 
 @compiled()
 def matrix_in(a: Any, e: int) -> Any:
-    """One of (M, 3, 3)."""
+    """Return matrix ``e`` of an (M, 3, 3) array."""
     return (
         a[e, 0, 0],
         a[e, 0, 1],
@@ -63,7 +65,7 @@ def matrix_in(a: Any, e: int) -> Any:
 
 @compiled()
 def column(a: Any, e: int) -> Any:
-    """Of nine rows or more."""
+    """Return column ``e`` of nine rows or more as a matrix."""
     return a[0, e], a[1, e], a[2, e], a[3, e], a[4, e], a[5, e], a[6, e], a[7, e], a[8, e]
 
 
@@ -116,7 +118,7 @@ def transformed(a: Any, v: Any) -> Any:
 
 
 @compiled()
-def of_columns(a: Any, b: Any, c: Any) -> Any:
+def from_columns(a: Any, b: Any, c: Any) -> Any:
     """The matrix with three vectors as columns."""
     return a[0], b[0], c[0], a[1], b[1], c[1], a[2], b[2], c[2]
 
@@ -129,7 +131,7 @@ def column_of(a: Any, k: int) -> Any:
 
 @compiled()
 def transposed(a: Any) -> Any:
-    """Aᵀ."""
+    """Return the transpose Aᵀ."""
     return a[0], a[3], a[6], a[1], a[4], a[7], a[2], a[5], a[8]
 
 
@@ -167,13 +169,13 @@ def add3(a: Any, b: Any) -> Any:
 
 @compiled()
 def with_diagonal(a: Any, more: Any) -> Any:
-    """A + more × I."""
+    """Return A + more × I with the identity I."""
     return a[0] + more, a[1], a[2], a[3], a[4] + more, a[5], a[6], a[7], a[8] + more
 
 
 @compiled()
 def dot(a: Any, b: Any) -> float:
-    """A : B."""
+    """Return the double contraction A : B."""
     return (
         (a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
         + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
@@ -183,7 +185,7 @@ def dot(a: Any, b: Any) -> float:
 
 @compiled()
 def cofactors(a: Any) -> Any:
-    """Those of A."""
+    """Return the matrix of cofactors of A."""
     return (
         a[4] * a[8] - a[5] * a[7],
         a[5] * a[6] - a[3] * a[8],
@@ -205,7 +207,7 @@ def determinant(a: Any, c: Any) -> float:
 
 @compiled()
 def cofactor_change(a: Any, b: Any) -> Any:
-    """How the cofactors of A change along B."""
+    """Return the derivative of the cofactors of A along B."""
     return (
         (b[4] * a[8] - a[5] * b[7]) + (a[4] * b[8] - b[5] * a[7]),
         (b[5] * a[6] - a[3] * b[8]) + (a[5] * b[6] - b[3] * a[8]),
@@ -221,13 +223,13 @@ def cofactor_change(a: Any, b: Any) -> Any:
 
 @compiled()
 def symmetric(a: float, b: float, c: float, d: float, e: float, f: float) -> Any:
-    """One of numbers: see ``matrix``."""
+    """Return a symmetric matrix of six numbers: see ``matrix``."""
     return a, b, c, d, e, f
 
 
 @compiled(inline=True)
 def symmetric_in(rows: Any, e: int) -> Any:
-    """One of six rows or more."""
+    """Return column ``e`` of six rows or more as a symmetric matrix."""
     return symmetric(rows[0, e], rows[1, e], rows[2, e], rows[3, e], rows[4, e], rows[5, e])
 
 
@@ -345,24 +347,26 @@ def in_axes(a: Any, v: Any) -> Any:
 
 
 @compiled()
-def from_axes(by_function: Any, c: Any, values: Any, power: float, by_values: Any, v: Any) -> Any:
+def from_axes(
+    grad_function: Any, c: Any, values: Any, power: float, grad_values: Any, v: Any
+) -> Any:
     """The gradient by a matrix with eigenvalues on the diagonal of ``c``, in axes V.
 
     Args:
-        by_function: by a function of it in the axes, as ``in_axes`` has it.
+        grad_function: the gradient by a function of it in the axes, as ``in_axes`` has it.
         values: its eigenvalues, which go by a power of those.
-        by_values: the gradient by the eigenvalues on the diagonal.
+        grad_values: the gradient by the eigenvalues on the diagonal.
     """
-    a = _slope(c[0, 0], c[1, 1], values[0], values[1], power) * by_function[1]
-    b = _slope(c[0, 0], c[2, 2], values[0], values[2], power) * by_function[2]
-    d = _slope(c[1, 1], c[2, 2], values[1], values[2], power) * by_function[4]
-    inner = (by_values[0], a, b, a, by_values[1], d, b, d, by_values[2])
+    a = _slope(c[0, 0], c[1, 1], values[0], values[1], power) * grad_function[1]
+    b = _slope(c[0, 0], c[2, 2], values[0], values[2], power) * grad_function[2]
+    d = _slope(c[1, 1], c[2, 2], values[1], values[2], power) * grad_function[4]
+    inner = (grad_values[0], a, b, a, grad_values[1], d, b, d, grad_values[2])
     return matmul3(matmul3(v, inner), transposed(v))
 
 
 @compiled()
 def _slope(first: float, second: float, at_first: float, at_second: float, power: float) -> float:
-    """Of a function, between two places."""
+    """Return the difference quotient of a power function between two arguments."""
     gap, total = first - second, first + second
     if abs(gap) > _SAME_RATIO * total:
         return (at_first - at_second) / gap

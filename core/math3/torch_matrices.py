@@ -284,7 +284,7 @@ def eigensystem(material: Any, deformation_gradient: Tensor) -> Eigensystem:
 def in_stretches(material: Any, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Stretch, flip and twist of an ``Eigensystem`` at (3, M) stretches."""
     if not isinstance(material, StretchLaw):
-        return _of_invariants(material, sigma)
+        return _invariants_eigensystem(material, sigma)
     a, b, c = sigma
     numbers = torch.stack(
         material.second_derivatives(
@@ -296,19 +296,19 @@ def in_stretches(material: Any, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return stretch, numbers[6:9], numbers[9:]
 
 
-def _of_invariants(material: Any, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _invariants_eigensystem(material: Any, sigma: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Stretch, flip and twist."""
     cofactor = sigma.roll(-1, 0) * sigma.roll(-2, 0)
     i_c, j = sigma.square().sum(0), sigma[0] * cofactor[0]
     inside = j.clamp(*material.valid_j_range())
     along_f, along_cofactor = material.first_derivatives(i_c, inside, material.mu, material.lam)
-    by_i, mixed, by_j = material.second_derivatives(i_c, inside, material.mu, material.lam)
+    d2_i, mixed, d2_j = material.second_derivatives(i_c, inside, material.mu, material.lam)
     # Beyond its limits Ψ goes on along its tangent in J.
     within = (j == inside).to(j.dtype)
     turned = along_cofactor * sigma
     cross = mixed * within * (sigma[:, None] * cofactor)
-    stretch = by_i * (sigma[:, None] * sigma) + cross + cross.transpose(0, 1)
-    stretch += by_j * within * (cofactor[:, None] * cofactor) + off_diagonal(turned)
+    stretch = d2_i * (sigma[:, None] * sigma) + cross + cross.transpose(0, 1)
+    stretch += d2_j * within * (cofactor[:, None] * cofactor) + off_diagonal(turned)
     diagonal(stretch).add_(along_f)
     return stretch, along_f - turned, along_f + turned
 
@@ -368,16 +368,16 @@ class _EnergyDensity(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         f, moduli = ctx.saved_tensors
-        by_f = upstream[:, None, None] * _apply(_FirstPiola, f, moduli, ctx.material)
+        grad_f = upstream[:, None, None] * _apply(_FirstPiola, f, moduli, ctx.material)
         if not ctx.needs_input_grad[1]:
-            return by_f, None, None
+            return grad_f, None, None
         again = torch.is_grad_enabled()
         with torch.enable_grad():
             density = ctx.material.strain_energy_density(
                 *_apply(_Stretches, f), *moduli, kappa=ctx.material.compression_resistance
             )
-            (by_moduli,) = torch.autograd.grad(density, moduli, upstream, create_graph=again)
-        return by_f, by_moduli, None
+            (grad_moduli,) = torch.autograd.grad(density, moduli, upstream, create_graph=again)
+        return grad_f, grad_moduli, None
 
 
 class _FirstPiola(torch.autograd.Function):
@@ -393,16 +393,16 @@ class _FirstPiola(torch.autograd.Function):
     def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor | None, ...]:
         f, moduli, u, sigma, v = ctx.saved_tensors
         along = upstream.permute(1, 2, 0)
-        by_f = eigensystem(ctx.material, f.permute(1, 2, 0)).apply(along).permute(2, 0, 1)
+        grad_f = eigensystem(ctx.material, f.permute(1, 2, 0)).apply(along).permute(2, 0, 1)
         if not ctx.needs_input_grad[1]:
-            return by_f, None, None
+            return grad_f, None, None
         with torch.enable_grad():
             moduli = moduli.detach().requires_grad_()
             principal_stresses = _principal_stresses(ctx.material, sigma, moduli)
-            (by_moduli,) = torch.autograd.grad(
+            (grad_moduli,) = torch.autograd.grad(
                 principal_stresses, moduli, (u * matmul3(along, v)).sum(0)
             )
-        return by_f, by_moduli, None
+        return grad_f, grad_moduli, None
 
 
 def _density(material: StretchLaw, f: Tensor, moduli: Tensor) -> Tensor:

@@ -26,7 +26,7 @@ METHODS = {"lattice": _mesh_lattice, "ftetwild": mesh_ftetwild, "tetgen": mesh_t
 
 
 def _longest_edge(corners: NDArray[np.float64]) -> float:
-    """Of a tetrahedron, of which every two corners make one."""
+    """Return the longest edge of a tetrahedron, of which every two corners make one."""
     return float(np.linalg.norm(corners[:, None] - corners, axis=2).max())
 
 

@@ -52,9 +52,9 @@ class BccLattice:
         corners = np.indices(self.shape).reshape(3, -1).T + self.origin
         return np.concatenate([corners, corners + 0.5])
 
-    def tets(self, wanted: NDArray[np.bool_]) -> IndexArray:
-        """(M, 4) tets with a `wanted` (N,) node: two centres, then an edge of the face between."""
-        found = []
+    def tets(self, is_chosen: NDArray[np.bool_]) -> IndexArray:
+        """(M, 4) tets with a chosen (N,) node: two centres, then an edge of the face between."""
+        tets = []
         for axis in range(3):
             step = tuple(np.eye(3, dtype=int)[axis])
             span = tuple(np.maximum(step, 1))
@@ -64,11 +64,11 @@ class BccLattice:
                 corners = [(1, (0, 0, 0)), (1, step), (0, first), (0, second)]
                 use = np.zeros(1, dtype=bool)
                 for grid, offset in corners:
-                    use = use | self._window(wanted, grid, offset, reach)
+                    use = use | self._window(is_chosen, grid, offset, reach)
                 cell = np.flatnonzero(np.broadcast_to(use, self._extent(reach)))
                 base = self._number(cell, reach)
-                found.append(np.stack([base + self._shift(*corner) for corner in corners], axis=1))
-        return np.concatenate(found)
+                tets.append(np.stack([base + self._shift(*corner) for corner in corners], axis=1))
+        return np.concatenate(tets)
 
     def _extent(self, reach: tuple[int, int, int]) -> tuple[int, ...]:
         return tuple(size - extra for size, extra in zip(self.shape, reach, strict=True))
@@ -241,13 +241,13 @@ def _pairs(
     """(K,) cells and (K,) triangles that run through them, by cell, and (K, 3) where."""
     middle, maps = nodes[tets].mean(axis=1), barycentric_maps(nodes, tets)
     low, high = triangles.min(axis=1) - _HALF_WIDTH, triangles.max(axis=1) + _HALF_WIDTH
-    found = []
+    hits = []
     for triangle, cell in PointGrid(middle, 1.0).pairs(low, high):
         areas, centres = np.zeros(len(cell)), np.zeros((len(cell), 3))
         clip_all(triangles[triangle], maps[cell], areas, centres)
         kept = areas > 0.0
-        found.append((cell[kept], triangle[kept], centres[kept]))
-    cell, triangle, centres = (np.concatenate(part) for part in zip(*found, strict=True))
+        hits.append((cell[kept], triangle[kept], centres[kept]))
+    cell, triangle, centres = (np.concatenate(part) for part in zip(*hits, strict=True))
     order = np.lexsort((triangle, cell))
     return cell[order], triangle[order], centres[order]
 
@@ -273,14 +273,14 @@ def _windings(
 ) -> tuple[FloatArray, FloatArray]:
     """(C, S) winding numbers of the samples and (K,) just in front of each triangle, from those at
     one point (C, 3) of each cell."""
-    own = triangles[triangle]
+    corners = triangles[triangle]
     windings, in_front = np.empty(samples.shape[:2]), np.empty(len(triangle))
     whole = np.round(at_bases)
-    measure_windings(first, own, centres, bases, whole, samples, windings, in_front)
+    measure_windings(first, corners, centres, bases, whole, samples, windings, in_front)
     is_open = np.abs(at_bases - whole) > _WHOLE_TOLERANCE
     if is_open.any():
         rows = np.repeat(is_open, np.diff(first))
-        normals = np.cross(own[rows, 1] - own[rows, 0], own[rows, 2] - own[rows, 0])
+        normals = np.cross(corners[rows, 1] - corners[rows, 0], corners[rows, 2] - corners[rows, 0])
         normals /= np.linalg.norm(normals, axis=1, keepdims=True)
         asked = samples[is_open].reshape(-1, 3)
         numbers = _winding(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much of each tet is gas: the part of a hollow that lies in the cells of its wall."""
+"""Compute the gas fraction of each tet: the part of a hollow that lies in the cells of its wall."""
 
 from __future__ import annotations
 

@@ -85,11 +85,11 @@ def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> Fl
     is_partial = _partial(cells, mesh) & ~is_sheet
     points, near, inside = _samples(cells, mesh, is_partial)
     around, maps = TetsAround(mesh.tets, len(positions)), barycentric_maps(positions, mesh.tets)
-    found, least, _ = around.locate(maps, mesh.tets, points, near)
+    tet, least, _ = around.locate(maps, mesh.tets, points, near)
     within, count = least >= 0.0, len(mesh.tets)
-    held = np.bincount(found[within & inside], minlength=count)
-    asked = np.bincount(found[within], minlength=count)
-    beside = np.bincount(found[~within & inside], minlength=count)
+    held = np.bincount(tet[within & inside], minlength=count)
+    asked = np.bincount(tet[within], minlength=count)
+    beside = np.bincount(tet[~within & inside], minlength=count)
     volumes = signed_volumes(positions, mesh.tets)
     per_sample = CELL_VOLUME / SAMPLES_INSIDE
     fill = held / np.maximum(asked, 1) + beside * per_sample / volumes
@@ -110,9 +110,9 @@ def _with_min_fill(
     fullest = np.zeros(len(mesh.vertices))
     np.maximum.at(fullest, mesh.tets, fill[:, None])
     least = MIN_FILL * np.clip(fullest[mesh.tets].max(axis=1), MIN_FILL, 1.0)
-    wanted, fill = around(fill), np.maximum(fill, least)
+    target, fill = around(fill), np.maximum(fill, least)
     for _ in range(MAX_ROUNDS):
-        factor = (wanted / around(fill))[mesh.tets].mean(axis=1)
+        factor = (target / around(fill))[mesh.tets].mean(axis=1)
         fill = np.where(is_partial, np.maximum(fill * factor, least), fill)
     return fill
 
@@ -125,10 +125,10 @@ def _correction(
     full = len(cells.tets) - cells.cut
     held = CELL_VOLUME * (full + float((samples >= 0).sum()) / SAMPLES_INSIDE)
     partial = float((fill * volumes)[is_partial].sum())
-    wanted = held - float(volumes[~is_partial].sum())
-    if not 0.5 * partial < wanted < 2.0 * partial:  # of sheets, which hold nothing
+    target = held - float(volumes[~is_partial].sum())
+    if not 0.5 * partial < target < 2.0 * partial:  # of sheets, which hold nothing
         return np.ones(len(fill))
-    return np.where(is_partial, wanted / partial, 1.0)
+    return np.where(is_partial, target / partial, 1.0)
 
 
 def _partial(cells: Cells, mesh: VirtualMesh) -> NDArray[np.bool_]:

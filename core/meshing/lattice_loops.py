@@ -47,7 +47,7 @@ def is_connected(
 
 @compiled()
 def place_below(
-    centre: Any, triangle: Any, own: Any, skip: int, maps: Any, sign: float, target: Any
+    centre: Any, triangle: Any, triangles: Any, skip: int, maps: Any, sign: float, target: Any
 ) -> None:
     """Puts into ``target`` the point about halfway from a triangle, along its normal times
     ``sign``, to the next triangle or the end of the cell."""
@@ -59,9 +59,9 @@ def place_below(
             reach = min(reach, -height / rate)
     target[0], target[1], target[2] = advanced(centre, reach, normal)
     nearest = 1.0
-    for k in range(len(own)):
+    for k in range(len(triangles)):
         if k != skip:
-            along, step = crossing(centre, target, own[k])
+            along, step = crossing(centre, target, triangles[k])
             if step != 0.0:
                 nearest = min(nearest, along)
     half = _DEPTH_RATIO * nearest * reach
@@ -83,11 +83,11 @@ def _unite(parent: Any, i: int, j: int) -> None:
 
 
 @compiled()
-def _link_neighbours(own: Any, corners: Any, is_sheet: Any, maps: Any, parent: Any) -> None:
+def _link_neighbours(triangles: Any, corners: Any, is_sheet: Any, maps: Any, parent: Any) -> None:
     """Unites triangles that share a corner in the cell; a sheet, any corner."""
-    for k in range(len(own)):
+    for k in range(len(triangles)):
         for a in range(3):
-            point = own[k, a]
+            point = triangles[k, a]
             inside = True
             for b in range(4):
                 inside &= coordinate(maps[b], point[0], point[1], point[2]) >= 0.0
@@ -100,9 +100,9 @@ def _link_neighbours(own: Any, corners: Any, is_sheet: Any, maps: Any, parent: A
 
 
 @compiled(allocates=True)
-def _link_seen(points: Any, numbers: Any, solid: Any, own: Any, parent: Any) -> None:
+def _link_seen(points: Any, numbers: Any, solid: Any, triangles: Any, parent: Any) -> None:
     """Unites points inside between which there is nothing but inside."""
-    places, steps = np.empty(len(own)), np.empty(len(own))
+    places, steps = np.empty(len(triangles)), np.empty(len(triangles))
     fragments = _count_roots(parent, solid)
     for i in range(len(points)):
         if fragments == 1:
@@ -113,38 +113,38 @@ def _link_seen(points: Any, numbers: Any, solid: Any, own: Any, parent: Any) -> 
             if (
                 solid[j]
                 and _root(parent, i) != _root(parent, j)
-                and is_connected(points[i], points[j], numbers[i], own, places, steps)
+                and is_connected(points[i], points[j], numbers[i], triangles, places, steps)
             ):
                 _unite(parent, i, j)
                 fragments -= 1
 
 
 @compiled(allocates=True)
-def _count_roots(parent: Any, wanted: Any) -> int:
+def _count_roots(parent: Any, is_counted_point: Any) -> int:
     is_counted, count = np.zeros(len(parent), dtype=np.bool_), 0
     for i in range(len(parent)):
         root = _root(parent, i)
-        if wanted[i] and not is_counted[root]:
+        if is_counted_point[i] and not is_counted[root]:
             is_counted[root] = True
             count += 1
     return count
 
 
 @compiled(allocates=True)
-def _number_roots(parent: Any, wanted: Any, own_labels: Any, sample_labels: Any) -> int:
+def _number_roots(parent: Any, is_solid: Any, triangle_labels: Any, sample_labels: Any) -> int:
     """Puts the number of its fragment beside each triangle and sample, and counts fragments."""
-    n, count = len(own_labels), 0
+    n, count = len(triangle_labels), 0
     names = np.full(len(parent), -1)
     for i in range(len(parent)):
         label = -1
-        if wanted[i]:
+        if is_solid[i]:
             root = _root(parent, i)
             if names[root] < 0:
                 names[root] = count
                 count += 1
             label = names[root]
         if i < n:
-            own_labels[i] = label
+            triangle_labels[i] = label
         else:
             sample_labels[i - n] = label
     return count
@@ -152,14 +152,14 @@ def _number_roots(parent: Any, wanted: Any, own_labels: Any, sample_labels: Any)
 
 @compiled(allocates=True)
 def label_cell(
-    own: Any,
+    triangles: Any,
     corners: Any,
     centres: Any,
     in_front: Any,
     maps: Any,
     samples: Any,
     windings: Any,
-    own_labels: Any,
+    triangle_labels: Any,
     sample_labels: Any,
 ) -> int:
     """Numbers the fragments of material in one cell, and says how many there are.
@@ -167,15 +167,15 @@ def label_cell(
     Points inside that see each other belong together, and so do triangles that meet in the cell.
 
     Args:
-        own: (n, 3, 3) triangles.
+        triangles: (n, 3, 3) corners.
         corners: (n, 3) numbers of their corners, equal where they share one.
         centres: (n, 3) a point of each in the cell.
         in_front: (n,) winding numbers.
         maps: (4, 4) of the cell.
         samples, windings: (S, 3) points in the cell and their winding numbers.
-        own_labels, sample_labels: (n,), (S,) to be filled, -1 outside.
+        triangle_labels, sample_labels: (n,), (S,) to be filled, -1 outside.
     """
-    n, s = len(own), len(samples)
+    n, s = len(triangles), len(samples)
     points, numbers = np.empty((n + s, 3)), np.empty(n + s)
     solid, is_sheet = np.zeros(n + s, dtype=np.bool_), np.zeros(n, dtype=np.bool_)
     for k in range(n):
@@ -185,18 +185,18 @@ def label_cell(
         is_sheet[k] = abs(numbers[k]) <= INSIDE_WINDING_NUMBER
         solid[k] = not is_sheet[k]
         if solid[k]:
-            place_below(centres[k], own[k], own, k, maps, sign, points[k])
+            place_below(centres[k], triangles[k], triangles, k, maps, sign, points[k])
     for i in range(s):
         solid[n + i] = abs(windings[i]) > INSIDE_WINDING_NUMBER
         numbers[n + i] = windings[i]
         for axis in range(3):
             points[n + i, axis] = samples[i, axis]
     parent = np.arange(n + s)
-    _link_neighbours(own, corners, is_sheet, maps, parent)
-    _link_seen(points, numbers, solid, own, parent)
+    _link_neighbours(triangles, corners, is_sheet, maps, parent)
+    _link_seen(points, numbers, solid, triangles, parent)
     for k in range(n):
         solid[k] = True
-    return _number_roots(parent, solid, own_labels, sample_labels)
+    return _number_roots(parent, solid, triangle_labels, sample_labels)
 
 
 @compiled(allocates=True)

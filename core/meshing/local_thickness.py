@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How thick the solid is below each part of its surface, told by rays along the three axes.
+"""Measure how thick the solid is below each part of its surface, by rays along the three axes.
 
 Robust: it counts crossings with their direction, so shells may overlap, and leaves out rays that
 pass through a hole.
@@ -89,7 +89,8 @@ def _solid(ray: IndexArray, enters: NDArray[np.bool_]) -> tuple[IndexArray, Inde
 def _crossings(
     corners: FloatArray, facing: IndexArray, area: FloatArray
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Where rays along the third axis cross triangles (T, 3, 3): ray, triangle, depth.
+    """Find the crossings of rays along the third axis with triangles (T, 3, 3): ray, triangle,
+    depth.
 
     Args:
         corners: of all triangles.
@@ -101,13 +102,13 @@ def _crossings(
     scaled = (corners[..., :2] - origin) / spacing
     low = np.ceil(scaled.min(axis=1)).astype(np.intp)
     counts = np.maximum(np.floor(scaled.max(axis=1)).astype(np.intp) - low + 1, 0)
-    found = [
+    crossings = [
         _inside(*pairs, low, counts, scaled, corners[..., 2], area / spacing**2)
         for pairs in _pairs(facing, counts[facing].prod(axis=1))
     ]
-    if not found:
+    if not crossings:
         return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
-    ray, triangle, depth = (np.concatenate(part) for part in zip(*found, strict=True))
+    ray, triangle, depth = (np.concatenate(part) for part in zip(*crossings, strict=True))
     return ray, triangle, depth
 
 
@@ -127,7 +128,7 @@ def _inside(
     heights: FloatArray,
     area: FloatArray,
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Of pairs of triangles and rays those that meet: ray, triangle, depth."""
+    """Return the pairs of triangles and rays that cross: ray, triangle, depth."""
     across = counts[triangle, 1]
     place = low[triangle] + np.stack([number // across, number % across], axis=1)
     a, b, c = (corners[triangle, k] - place for k in range(3))

@@ -88,8 +88,8 @@ def thin_thickness(vertices: FloatArray, triangles: IndexArray) -> float:
 def _depth(
     origin: FloatArray, direction: FloatArray, corners: FloatArray, normals: FloatArray
 ) -> float:
-    """How far a ray goes to the next triangle through which it leaves the solid; infinite where
-    that is not across from where it begins.
+    """Return the length of a ray to the next triangle through which it leaves the solid; infinite
+    where that is not across from its origin.
 
     Source: Möller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
     """
@@ -226,7 +226,7 @@ def _loose_parts(vertices: FloatArray, triangles: NDArray[np.intp]) -> int:
 
 
 def _component_count(cells: NDArray[np.integer[Any]]) -> int:
-    """How many parts of (C, K) cells have no vertex in common."""
+    """Count the connected parts of (C, K) cells; cells with a common vertex are connected."""
     ends = np.stack([np.repeat(cells[:, 0], cells.shape[1] - 1), cells[:, 1:].ravel()], axis=1)
     labels = components(int(cells.max()) + 1, ends)
     return len(np.unique(labels[cells[:, 0]]))

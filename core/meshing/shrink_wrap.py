@@ -134,8 +134,8 @@ def _anchors(mesh: VirtualMesh, row_tet: IndexArray, triangles: FloatArray) -> A
     on_boundary[boundary(mesh.tets)] = True
     row = np.repeat(np.arange(len(row_tet)), 4)
     vertex = mesh.tets[row_tet].ravel()
-    wanted = on_boundary[vertex]
-    row, vertex = row[wanted], vertex[wanted]
+    is_boundary = on_boundary[vertex]
+    row, vertex = row[is_boundary], vertex[is_boundary]
     nearest, squared = np.empty((len(row), 3)), np.empty(len(row))
     for start in range(0, len(row), _PAIRS_PER_CHUNK):
         part = slice(start, start + _PAIRS_PER_CHUNK)
@@ -167,8 +167,8 @@ def _relax_targets(
 ) -> bool:
     """Moves the targets of vertices outwards where points lie outside; whether any does."""
     maps = barycentric_maps(positions, tets)
-    found, least, _ = around.locate(maps, tets, points, owner)
-    maps = maps[found]
+    tet, least, _ = around.locate(maps, tets, points, owner)
+    maps = maps[tet]
     coordinates = barycentric_coordinates(maps, points)
     worst = coordinates.argmin(axis=1)
     gradient_norm = np.linalg.norm(maps[np.arange(len(points)), worst, :3], axis=1)
@@ -177,7 +177,7 @@ def _relax_targets(
     if len(outside) == 0:
         return False
     corner = np.arange(4)[None, :] != worst[outside, None]
-    vertex = tets[found[outside]][corner].reshape(-1, 3)
+    vertex = tets[tet[outside]][corner].reshape(-1, 3)
     rows = place[vertex]
     offset = np.repeat(_RELAXATION_RATIO * beyond[outside, None], 3, axis=1)
     extra = np.zeros(len(distance))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is asked of a triangle surface before it is filled: is it usable, how big is it?"""
+"""Check a triangle surface before it is filled: is it usable, how big is it?"""
 
 from __future__ import annotations
 

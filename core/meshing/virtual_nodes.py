@@ -84,9 +84,9 @@ class _Neighbours:
         self.opposite[self.pairs[:, 1]] = self.pairs[:, 0]
         #: (4 C, 3) corners of each face in its cell, by number of the node.
         nodes = cells.tets[:, FACE_CORNERS]
-        by_node = np.argsort(nodes, axis=2)
+        order = np.argsort(nodes, axis=2)
         self.corners = np.take_along_axis(
-            np.broadcast_to(FACE_CORNERS, nodes.shape), by_node, axis=2
+            np.broadcast_to(FACE_CORNERS, nodes.shape), order, axis=2
         ).reshape(-1, 3)
 
 
@@ -135,8 +135,8 @@ def _links(
     face, other = np.repeat(pairs, SAMPLES_PER_FACE, axis=0).T
     first, second = (on_faces[side].ravel() for side in pairs.T)
     solid = (first >= 0) & (second >= 0)
-    by_sample = np.stack([face, other, first, second])[:, solid]
-    cut = np.concatenate([by_sample, _links_by_triangle(cells, neighbours)], axis=1)
+    sample_links = np.stack([face, other, first, second])[:, solid]
+    cut = np.concatenate([sample_links, _links_by_triangle(cells, neighbours)], axis=1)
     full = np.concatenate([neighbours.pairs[is_full].T, np.zeros((2, int(is_full.sum())), int)])
     face, other, first, second = np.concatenate([np.unique(cut, axis=1), full], axis=1)
     return face, other, first, second
@@ -151,32 +151,34 @@ def _links_by_triangle(cells: Cells, neighbours: _Neighbours) -> IndexArray:
     other = neighbours.opposite[face]
     is_inner = (other > face) & (other < 4 * cells.cut)
     face, other, row = face[is_inner], other[is_inner], row[is_inner]
-    wanted = (other // 4) * count + cells.triangle[row]
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    found = keys[place] == wanted
-    return np.stack([face, other, cells.labels[row], cells.labels[place]])[:, found]
+    sought = (other // 4) * count + cells.triangle[row]
+    place = np.minimum(np.searchsorted(keys, sought), len(keys) - 1)
+    is_key = keys[place] == sought
+    return np.stack([face, other, cells.labels[row], cells.labels[place]])[:, is_key]
 
 
 def _rejoin(cells: Cells, mesh: VirtualMesh, corners: IndexArray) -> Cells:
     """Fragments of a shell that are no part of its largest piece of tets, joined to those in their
     cells that are: between the samples, a connection of the two can be missed."""
     piece = _pieces(mesh)
-    of_row = piece[mesh.tet_of[cells.row_cell, cells.labels]]
+    row_piece = piece[mesh.tet_of[cells.row_cell, cells.labels]]
     shell = _shells(corners)[cells.triangle]
-    main = _most_frequent(shell, of_row)
-    astray = of_row != main[shell]
+    main = _most_frequent(shell, row_piece)
+    astray = row_piece != main[shell]
     if not astray.any():
         return cells
     labels, sample_labels = cells.labels.copy(), cells.sample_labels.copy()
     for row in np.flatnonzero(astray):
         cell, separate = cells.row_cell[row], labels[row]
-        own = slice(cells.first[cell], cells.first[cell + 1])
-        there = np.flatnonzero((of_row[own] == main[shell[row]]) & (labels[own] != separate))
+        members = slice(cells.first[cell], cells.first[cell + 1])
+        there = np.flatnonzero(
+            (row_piece[members] == main[shell[row]]) & (labels[members] != separate)
+        )
         if len(there):
-            joined = labels[own][there[0]]
-            labels[own] = np.where(labels[own] == separate, joined, labels[own])
-            of_cell = sample_labels[cell]
-            of_cell[of_cell == separate] = joined
+            joined = labels[members][there[0]]
+            labels[members] = np.where(labels[members] == separate, joined, labels[members])
+            cell_labels = sample_labels[cell]
+            cell_labels[cell_labels == separate] = joined
     return _renumbered(replace(cells, labels=labels, sample_labels=sample_labels))
 
 

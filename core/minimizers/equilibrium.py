@@ -169,7 +169,7 @@ def _at_rest(state: State, positions: Tensor, statistics: SolverStatistics) -> S
 
 
 def _tolerance(objective: IncrementalPotential, newton: Newton, accuracy: StaticAccuracy) -> float:
-    """Of the residual acceleration, in m/s²."""
+    """Return the tolerance on the residual acceleration, in m/s²."""
     rounding = objective.acceleration_rounding(newton.hessian)
     return max(accuracy.residual, ROUND_OFF_FACTOR * rounding)
 

@@ -28,7 +28,8 @@ DRIFT_ROUND_OFF_FACTOR = 16.0
 
 
 class RigidDrift:
-    """Of the bodies without pins, whose inertia alone holds them where nothing touches.
+    """The rigid motion that unpinned bodies still lack; where nothing touches them, inertia alone
+    holds them.
 
     A Newton step may be short since surfaces that all but meet are stiff in all directions, while
     the body has its way still to go; the net force tells.
@@ -87,7 +88,7 @@ class IncrementalPotential:
         self.inertia = Inertia(system.free_mass)
         ground, friction = system.ground_barrier, self._ground_friction()
         attachments = Attachments.of_scene(system.scene, system.vertex_offsets, system.mass)
-        of_ground: Sequence[Potential | None] = (ground, friction)
+        ground_parts: Sequence[Potential | None] = (ground, friction)
         # The ground comes last: paths that are projected on it go by the Hessian of all others.
         self.potentials = _present(
             self.inertia,
@@ -100,12 +101,12 @@ class IncrementalPotential:
             ),
             attachments,
             self.contact,
-            *of_ground,
+            *ground_parts,
         )
         self._without_contact = [part for part in self.potentials if part is not self.contact]
         self._smooth = [part for part in self.potentials if not part.is_stiff]
-        self._of_ground = _present(*of_ground)
-        self._stiff = [p for p in self.potentials if p.is_stiff and p not in self._of_ground]
+        self._ground_parts = _present(*ground_parts)
+        self._stiff = [p for p in self.potentials if p.is_stiff and p not in self._ground_parts]
         self.paths = SearchPaths(
             self.potentials, self.inertia, ground, friction, self.contact, system.free
         )
@@ -155,7 +156,7 @@ class IncrementalPotential:
 
     @cached_property
     def _free_masses(self) -> list[float]:
-        """Of what of each body is not pinned, in kg; of none that is nothing."""
+        """Return the free (unpinned) mass of each body, in kg; zero for a fully pinned body."""
         return [float(self.system.free_mass[body].sum()) for body in self.system.body_slices()]
 
     def begin(self, step: TimeStep) -> None:
@@ -223,7 +224,7 @@ class IncrementalPotential:
         return float(torch.linalg.vector_norm(force * self.system.inverse_mass, dim=0).max())
 
     def acceleration_rounding(self, hessian: BlockMatrix) -> float:
-        """What rounding of positions alone makes of the residual acceleration, in m/s²."""
+        """Return the residual acceleration that rounding of positions alone causes, in m/s²."""
         blocks = hessian.values[self.pattern.diagonal]
         stiffness = (blocks[:, 0] + blocks[:, 4] + blocks[:, 8]) / 3.0
         rate = float((stiffness / self.system.mass[self.pattern.vertices]).max())
@@ -260,7 +261,7 @@ class IncrementalPotential:
         return changed / whole if whole > 0.0 else float(changed > 0.0)
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
-        """How far what sticks has moved, over the stick threshold."""
+        """Return the largest drift of sticking contacts, as a multiple of the stick threshold."""
         return max(part.stick_drift(before, after) for part in self.potentials)
 
     def min_distance(self, positions: Tensor) -> float:
@@ -292,7 +293,7 @@ class IncrementalPotential:
     def smooth_hessian(
         self, positions: Tensor, projected: bool = True, extra_inertia: float = 0.0
     ) -> BlockMatrix:
-        """Of the energies that are not stiff, in N/m.
+        """Return the Hessian of the energies that are not stiff, in N/m.
 
         Args:
             projected: whether it has to be positive semi-definite.
@@ -318,12 +319,12 @@ class IncrementalPotential:
         for part in self._stiff:
             part.add_hessian(positions, matrix, projected)
         self.paths.set_model(matrix, projected)
-        for part in self._of_ground:
+        for part in self._ground_parts:
             part.add_hessian(positions, matrix, projected)
         return matrix
 
     def linear_solver(self) -> LinearSolver:
-        """Of matrices such as its Hessians."""
+        """Return a solver for matrices with the pattern of the Hessian."""
         points = self.unknowns(self.system.rest_positions()).cpu().double().numpy()
         return LinearSolver(self.pattern, self.group_offsets, points, self.system.dtype)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a search for a minimum ended, and why."""
+"""The result of a search for a minimum, and the reason for its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONVERGED, ENOUGH = "converged", "near enough"
 
 @dataclass(frozen=True)
 class MinimizeResult:
-    """Where the search ended.
+    """The end of a search.
 
     Args:
         positions: (3, N) in metres.

@@ -270,7 +270,7 @@ class NewtonSearch:
 
     @property
     def _energy_round_off(self) -> float:
-        """By how much rounding may have changed the energy, in joules."""
+        """Return a bound on the change of the energy by rounding, in joules."""
         return ROUND_OFF_FACTOR * torch.finfo(self.positions.dtype).eps * self._energy_size
 
     def _search_line(self, path: SearchPath) -> float:

@@ -29,7 +29,7 @@ RELAXATION_ITERATIONS, MAX_RELAXATION_ITERATIONS = 2, 40
 
 @dataclass(frozen=True)
 class AdvanceResult:
-    """Where prescribed motion ended.
+    """The end of prescribed motion.
 
     Args:
         positions: (3, N) in metres, without intersections.

@@ -58,14 +58,18 @@ class GroundProjectedPath:
         """
         barrier, friction = self._barrier, self._friction
         self._positions, self._direction, self._stiffness = positions, direction, stiffness
-        own = direction[:, barrier.vertices]
-        self._vertical_force = (stiffness[1] + barrier.second_derivative(positions)) * own[2]
+        point_direction = direction[:, barrier.vertices]
+        self._vertical_force = (
+            stiffness[1] + barrier.second_derivative(positions)
+        ) * point_direction[2]
         self._barrier_slope = -barrier.normal_force(positions)
         if friction is not None:
             self._displacement = friction.displacement(positions)
             self._limit = friction.limit_at(self._displacement)
             curvature = friction.second_derivative(self._displacement, bounded)
-            self._horizontal_force = stiffness[0] * own[:2] + (curvature * own[None, :2]).sum(1)
+            self._horizontal_force = stiffness[0] * point_direction[:2] + (
+                curvature * point_direction[None, :2]
+            ).sum(1)
             self._friction_force = friction.force(self._displacement)
 
     def at(self, fraction: float) -> Tensor:
@@ -141,18 +145,18 @@ MAX_LIFT_RATIO = 0.25
 
 
 class EmbeddedGroundProjectedPath:
-    """What ``GroundProjectedPath`` does for vertices, for points that follow several of them.
+    """The ``GroundProjectedPath`` of points that follow several vertices each.
 
     With k the stiffness of each vertex in the model without ground, the heights on the curve are
     those with
 
         k (z − z₀) + q(t) + ∇b(z) = 0,    q(t) = −(k + ∇²b(z₀)) t Δz − ∇b(z₀),
 
-    found for all points at once, and tangential displacements point by point.
+    solved for all points at once, and tangential displacements point by point.
 
-    Args:
-        barrier, friction: of the ground; no friction where that is None.
-        free: (N,) which vertices move.
+        Args:
+            barrier, friction: of the ground; no friction where that is None.
+            free: (N,) which vertices move.
     """
 
     def __init__(
@@ -285,7 +289,7 @@ class EmbeddedGroundProjectedPath:
     def _lifted(self, heights: Tensor, compliance: Tensor, forces: Tensor) -> Tensor:
         """(N,) heights with what the ground adds to its forces on the points."""
         # Points with a force are already where that lifts them.
-        out, found = heights.cpu().numpy().copy(), forces.cpu().numpy().copy()
+        out, lifted_forces = heights.cpu().numpy().copy(), forces.cpu().numpy().copy()
         low = (self._points.gather(heights) - self._barrier.height) / self._barrier.distances
         is_near = ((low < SEARCH_RADIUS_RATIO) | (forces > 0.0)).cpu().numpy()
         near = np.flatnonzero(is_near).astype(np.int32)
@@ -294,14 +298,14 @@ class EmbeddedGroundProjectedPath:
             self._ground(heights.dtype),
             compliance.cpu().numpy(),
             near,
-            found,
+            lifted_forces,
             HEIGHT_TOLERANCE_RATIO,
         )
         return torch.as_tensor(out).to(heights)
 
     def _ground(self, dtype: torch.dtype) -> EmbeddedGround:
-        own, height = self._arrays, self._barrier.height
-        shape = own.corners, own.shares, self._weights, self._distances
+        arrays, height = self._arrays, self._barrier.height
+        shape = arrays.corners, arrays.shares, self._weights, self._distances
         return EmbeddedGround(*shape, height, smallest_ratio(dtype))
 
 
@@ -315,7 +319,7 @@ MIN_STEP_SIZE, SHORTENING_RATIO, MIN_NEWTON_FRACTION = 0.2, 0.25, 1e-3
 
 @dataclass(frozen=True)
 class SearchPath:
-    """Where a line search may go from a point.
+    """The path of a line search from a point.
 
     Args:
         at: (3, N) positions by the step size.
@@ -333,7 +337,7 @@ class SearchPath:
 
     @property
     def collision_free_step_size(self) -> float:
-        """Of the Newton step."""
+        """Return the collision-free fraction of the Newton step."""
         return self.newton_fraction * self.max_step_size
 
 
@@ -456,7 +460,9 @@ class SearchPaths:
         return contact.max_step_size(positions, displacement, still, limit)
 
     def _collision_free_step_size(self, positions: Tensor, displacement: Tensor) -> float:
-        """Of a displacement: as far as nothing collides and every energy is finite."""
+        """Return the fraction of a displacement up to which nothing collides and every energy is
+        finite.
+        """
         assert self._contact is not None
         free = self._contact.collision_free_step_size(positions, positions + displacement)
         return min(free, self.max_step(positions, displacement))
@@ -486,7 +492,7 @@ class SearchPaths:
 
 
 def _promised_change(path: SearchPath) -> float:
-    """How much the energy would change along it, in joules, at its first rate."""
+    """Return the first-order change of the energy along the path, in joules."""
     return path.directional_derivative * path.max_step_size
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What explicit steps collide with: the ground and fixed bodies."""
+"""Obstacles of explicit steps: the ground and fixed bodies."""
 
 from .barrier_step import BarrierStep
 from .obstacle_step import Ball, ObstacleStep, Plane, Surface

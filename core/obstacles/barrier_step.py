@@ -148,9 +148,9 @@ class EmbeddedBarrierStep:
         if self.arrays is None or not runs_loops(positions):
             self._apply_passes(positions, velocities, step, impulse_times)
             return
-        own, friction = self.arrays, self._friction
+        arrays, friction = self.arrays, self._friction
         times, inverse_mass = impulse_times.numpy(), self._inverse_mass.numpy()
-        ground, groups, forces = self._ground(own)
+        ground, groups, forces = self._ground(arrays)
         embedded_loops.apply_ground_barrier(
             embedded_loops.Motion(positions.numpy(), velocities.numpy(), step, times, inverse_mass),
             *(ground, groups),
@@ -159,18 +159,18 @@ class EmbeddedBarrierStep:
             ),
             forces,
             self._compliance.numpy(),
-            own.near,
+            arrays.near,
             trace,
         )
 
-    def _ground(self, own: PointArrays) -> tuple[EmbeddedGround, PointGroups, PointForces]:
+    def _ground(self, arrays: PointArrays) -> tuple[EmbeddedGround, PointGroups, PointForces]:
         barrier = self._barrier
         weights, distances = barrier.weights.numpy(), barrier.distances.numpy()
         level = barrier.height, smallest_ratio(barrier.distances.dtype)
         return (
-            EmbeddedGround(own.corners, own.shares, weights, distances, *level),
-            PointGroups(own.groups, own.outside),
-            PointForces(own.forces, own.friction_forces, own.was_near),
+            EmbeddedGround(arrays.corners, arrays.shares, weights, distances, *level),
+            PointGroups(arrays.groups, arrays.outside),
+            PointForces(arrays.forces, arrays.friction_forces, arrays.was_near),
         )
 
     def _apply_passes(
@@ -179,11 +179,11 @@ class EmbeddedBarrierStep:
         barrier, points, corners = self._barrier, self._points, self._points.corners
         compliance = step * impulse_times * self._inverse_mass
         shares = points.shares.clamp(min=0.0) * compliance[corners]
-        own = (shares * points.shares).sum(0)
-        moves = own > 0.0
-        safe = torch.where(moves, own, 1.0)
+        point_compliance = (shares * points.shares).sum(0)
+        moves = point_compliance > 0.0
+        safe = torch.where(moves, point_compliance, 1.0)
         start = barrier.ratio(positions)
-        ratio = barrier_proximal(start, own * barrier.weights / barrier.distances)
+        ratio = barrier_proximal(start, point_compliance * barrier.weights / barrier.distances)
         touches = moves & (start < 1.0)
         force = touches * (ratio - start) * barrier.distances / safe
         lifts = torch.zeros_like(positions[2])
@@ -192,7 +192,7 @@ class EmbeddedBarrierStep:
         velocities[2] += lifts / step
         tangential = points.gather(velocities[:2])
         speed = torch.linalg.vector_norm(tangential, dim=0)
-        stopped = stopped_share(speed, force * own / step, self._friction)
+        stopped = stopped_share(speed, force * point_compliance / step, self._friction)
         asked = torch.zeros_like(velocities[:2])
         points.add(stopped * tangential / safe, asked)
         count = torch.zeros_like(lifts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How an explicit step meets an obstacle: after it, vertex by vertex.
+"""Correct an explicit step at an obstacle: after it, vertex by vertex.
 
 Each vertex touches an obstacle on its own, so its contact can be solved for the end of the step
 while elasticity stays explicit. Obstacles then never limit the time step.
@@ -75,7 +75,7 @@ class ObstacleStep(ABC):
     def _respond(
         self, points: Tensor, velocity: Tensor, step: float, impulse_times: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """What contact without friction does.
+        """Apply contact without friction.
 
         Args:
             points, velocity: (3, S) at the end of the step.
@@ -99,10 +99,12 @@ class Surface(Protocol):
     """A shape known in closed form."""
 
     def nearest(self, points: Tensor) -> tuple[Tensor, Tensor]:
-        """Of (3, S) points the (S,) distances, negative inside, and (3, S) outward normals."""
+        """Return (S,) distances of (3, S) points, negative inside, and (3, S) outward normals."""
 
     def numbers(self) -> tuple[int, float, float, float, float]:
-        """What the compiled loop is told: the kind, three coordinates and a radius, in metres."""
+        """Return the numbers that the compiled kernel takes: the kind, three coordinates and a
+        radius, in metres.
+        """
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the bodies of a scene can land on: its ground and its colliders."""
+"""Build the obstacles that the bodies of a scene can land on: its ground and its colliders."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from .projection_step import EmbeddedProjectionStep, ProjectionStep
 Values = NDArray[np.float64]
 
 
-class Rubbing(NamedTuple):
+class FrictionCoefficients(NamedTuple):
     """Coefficients on one obstacle: (N,) of all vertices, and (S,) of all points."""
 
-    of_vertices: Coefficients
-    of_points: Coefficients
+    vertices: Coefficients
+    points: Coefficients
 
 
 class PaintedFriction:
-    """What is left of friction where bodies are painted: √f, as an obstacle is not painted.
+    """The factor of painted bodies on friction: √f, as an obstacle is not painted.
 
     Args:
         bodies, meshes: with their tetrahedra.
-        own: the points of each that move.
+        collision_points: the movable points of each body.
         points: all of these, one body after the other.
         template: an (N,)-long tensor on the device and of the precision to work in.
     """
@@ -50,7 +50,7 @@ class PaintedFriction:
         self,
         bodies: Sequence[SoftBody],
         meshes: Sequence[TetMesh],
-        own: Sequence[CollisionPoints],
+        collision_points: Sequence[CollisionPoints],
         points: GroundPoints,
         template: Tensor,
     ) -> None:
@@ -60,23 +60,23 @@ class PaintedFriction:
         self._is_painted = any(paint is not None for paint in paints)
         if self._is_painted:
             vertices = [mesh.vertices for mesh in meshes]
-            places = [part.at(rest) for part, rest in zip(own, vertices, strict=True)]
-            self._of_vertices = self._tensor(_shares(paints, vertices))
-            self._of_points = self._tensor(_shares(paints, places))
+            places = [part.at(rest) for part, rest in zip(collision_points, vertices, strict=True)]
+            self._vertex_factors = self._tensor(_shares(paints, vertices))
+            self._point_factors = self._tensor(_shares(paints, places))
 
     @property
-    def of_points(self) -> Tensor | float:
+    def point_factors(self) -> Tensor | float:
         """(S,) what is left at points."""
-        return self._of_points if self._is_painted else 1.0
+        return self._point_factors if self._is_painted else 1.0
 
-    def of(self, friction: Coefficients) -> Rubbing:
+    def of(self, friction: Coefficients) -> FrictionCoefficients:
         """From (B,) coefficients of the bodies."""
         rows = [self._tensor(np.repeat(part, self._counts)) for part in friction]
         points = [self._points.of_bodies(row) for row in rows]
         if self._is_painted:
-            rows = [row * self._of_vertices for row in rows]
-            points = [row * self._of_points for row in points]
-        return Rubbing(Coefficients(*rows), Coefficients(*points))
+            rows = [row * self._vertex_factors for row in rows]
+            points = [row * self._point_factors for row in points]
+        return FrictionCoefficients(Coefficients(*rows), Coefficients(*points))
 
     def _tensor(self, values: Values) -> Tensor:
         return torch.as_tensor(values).to(self._template)
@@ -84,11 +84,11 @@ class PaintedFriction:
 
 def _shares(paints: Sequence[SurfacePaint | None], places: Sequence[Values]) -> Values:
     """√f at places of each body at rest, one body after the other."""
-    found = [
-        np.ones(len(own)) if paint is None else np.sqrt(paint.at(own))
-        for paint, own in zip(paints, places, strict=True)
+    roots = [
+        np.ones(len(points)) if paint is None else np.sqrt(paint.at(points))
+        for paint, points in zip(paints, places, strict=True)
     ]
-    return np.concatenate(found)
+    return np.concatenate(roots)
 
 
 # The ground's stiffness in units of the body's: large enough to stop it within the distance.
@@ -98,7 +98,7 @@ MAX_DEPENETRATIONS = 50
 
 
 class Step(Protocol):
-    """What corrects an explicit step."""
+    """A correction of an explicit step."""
 
     def apply(
         self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
@@ -134,16 +134,16 @@ class Obstacles:
         vertex_offsets = [
             int(start) for start in np.cumsum([0, *(len(m.vertices) for m in meshes)])
         ]
-        own = [
+        collision_points = [
             CollisionPoints.of(body, mesh).movable(free[start : start + len(mesh.vertices)])
             for body, mesh, start in zip(scene.bodies, meshes, vertex_offsets, strict=False)
         ]
-        self.points = _points_of_all(scene.bodies, own, vertex_offsets, inverse_mass)
-        self.areas = np.concatenate([part.areas for part in own])
+        self.points = _points_of_all(scene.bodies, collision_points, vertex_offsets, inverse_mass)
+        self.areas = np.concatenate([part.areas for part in collision_points])
         table = FrictionTable(scene)
-        painted = PaintedFriction(scene.bodies, meshes, own, self.points, inverse_mass)
+        painted = PaintedFriction(scene.bodies, meshes, collision_points, self.points, inverse_mass)
         #: (S,) what paint leaves of it there.
-        self.friction_shares = painted.of_points
+        self.friction_shares = painted.point_factors
         for index, sphere in enumerate(scene.spheres):
             rubbing = painted.of(table.on_sphere(index))
             self.steps.append(self._projection(self._balls[index], sphere, rubbing))
@@ -152,8 +152,8 @@ class Obstacles:
         # The ground comes last: nothing may then push a vertex below it.
         rubbing = painted.of(table.on_ground)
         if scene.ground.response == "barrier":
-            self.barrier = self._barrier(scene.ground, scene.bodies, meshes, own)
-            self.ground_friction = rubbing.of_points
+            self.barrier = self._barrier(scene.ground, scene.bodies, meshes, collision_points)
+            self.ground_friction = rubbing.points
             self.steps.append(self._barrier_step(self.barrier, self.ground_friction))
         else:
             plane = Plane(scene.ground.height)
@@ -208,21 +208,21 @@ class Obstacles:
         ground: Ground,
         bodies: list[SoftBody],
         meshes: list[TetMesh],
-        own: list[CollisionPoints],
+        collision_points: list[CollisionPoints],
     ) -> GroundBarrier:
         stiffness = [
             BARRIER_STIFFNESS_RATIO * np.mean(np.asarray(body.material.young)) for body in bodies
         ]
-        weights = [k * part.areas for k, part in zip(stiffness, own, strict=True)]
+        weights = [k * part.areas for k, part in zip(stiffness, collision_points, strict=True)]
         distances = [
             np.full(len(part.areas), ground_distance(ground, body))
-            for body, part in zip(bodies, own, strict=True)
+            for body, part in zip(bodies, collision_points, strict=True)
         ]
-        of_points = (
+        points = (
             torch.as_tensor(np.concatenate(values)).to(self._inverse_mass)
             for values in (weights, distances)
         )
-        own_weights, own_distances = of_points
+        own_weights, own_distances = points
         assert self.points is not None
         return GroundBarrier(self.points, own_weights, ground.height, own_distances)
 
@@ -231,16 +231,20 @@ class Obstacles:
             return EmbeddedBarrierStep(barrier, self._inverse_mass, friction)
         return BarrierStep(barrier, self._inverse_mass[barrier.vertices], friction)
 
-    def _projection(self, surface: Surface, settings: Ground | Sphere, friction: Rubbing) -> Step:
-        """Of an obstacle, by the coefficients on it."""
+    def _projection(
+        self, surface: Surface, settings: Ground | Sphere, friction: FrictionCoefficients
+    ) -> Step:
+        """Build the step of an obstacle with the friction coefficients on it."""
         bounce, points = (settings.restitution, settings.penalty), self.points
         # All at once, vertices that points share are not to be told from each other.
         if isinstance(points, EmbeddedPoints) and runs_loops(points.shares):
-            own = friction.of_points
-            return EmbeddedProjectionStep(points, self._inverse_mass, surface, own, *bounce)
+            coefficients = friction.points
+            return EmbeddedProjectionStep(
+                points, self._inverse_mass, surface, coefficients, *bounce
+            )
         vertices = torch.nonzero(self._inverse_mass).flatten()
-        own = Coefficients(*(part[vertices] for part in friction.of_vertices))
-        return ProjectionStep(vertices, surface, own, *bounce)
+        coefficients = Coefficients(*(part[vertices] for part in friction.vertices))
+        return ProjectionStep(vertices, surface, coefficients, *bounce)
 
 
 def _depenetrate(vertices: Tensor, free: Tensor, body_points: CollisionPoints, ball: Ball) -> None:
@@ -258,23 +262,26 @@ def _depenetrate(vertices: Tensor, free: Tensor, body_points: CollisionPoints, b
 
 def _points_of_all(
     bodies: Sequence[SoftBody],
-    own: Sequence[CollisionPoints],
+    collision_points: Sequence[CollisionPoints],
     vertex_offsets: Sequence[int],
     inverse_mass: Tensor,
 ) -> GroundPoints:
     """The points of several bodies, one after the other.
 
     Args:
-        own: those of each body that move.
+        collision_points: the movable points of each body.
         vertex_offsets: the first vertex of each body among all.
         inverse_mass: (N,) of all vertices in 1/kg, zero where they are pinned.
     """
     corners = np.concatenate(
-        [part.corners + start for part, start in zip(own, vertex_offsets, strict=False)]
+        [
+            part.corners + start
+            for part, start in zip(collision_points, vertex_offsets, strict=False)
+        ]
     )
     indices = torch.as_tensor(corners.T.astype(np.int64), device=inverse_mass.device).contiguous()
     if all(body.seen_surface is None for body in bodies):
         return GroundVertices(indices[0].contiguous())
-    shares = np.ascontiguousarray(np.concatenate([part.shares for part in own]).T)
-    of_corners = torch.as_tensor(shares).to(inverse_mass)
-    return EmbeddedPoints(indices, of_corners, inverse_mass > 0.0)
+    shares = np.ascontiguousarray(np.concatenate([part.shares for part in collision_points]).T)
+    corner_shares = torch.as_tensor(shares).to(inverse_mass)
+    return EmbeddedPoints(indices, corner_shares, inverse_mass > 0.0)

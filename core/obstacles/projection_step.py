@@ -40,7 +40,9 @@ class ProjectionStep(ObstacleStep):
         self._surface, self._restitution, self._penalty = surface, restitution, penalty
 
     def _share(self, step: float) -> float:
-        """Of a vertex's speed that the penalty adds along the normal in a step: below one."""
+        """Return the fraction of a vertex's speed that the penalty adds along the normal in a step:
+        below one.
+        """
         return -math.expm1(-step * self._penalty)
 
     def _respond(
@@ -74,7 +76,7 @@ class ProjectionStep(ObstacleStep):
 
 
 class EmbeddedProjectionStep:
-    """What ``ProjectionStep`` does for vertices, for points on a CPU, one after the other.
+    """The ``ProjectionStep`` of points that follow several vertices, on a CPU, one after the other.
 
     Args:
         points: of all bodies.
@@ -102,11 +104,11 @@ class EmbeddedProjectionStep:
         self, positions: Tensor, velocities: Tensor, step: float, impulse_times: Tensor
     ) -> None:
         """See ``ObstacleStep.apply``."""
-        own = self._arrays
+        arrays = self._arrays
         embedded_loops.project_points(
             positions.numpy(),
             velocities.numpy(),
-            (own.corners, own.shares, self._inverse_mass),
+            (arrays.corners, arrays.shares, self._inverse_mass),
             self._surface.numbers(),
             (self._restitution, -math.expm1(-step * self._penalty)),
             (self._static, self._kinetic),

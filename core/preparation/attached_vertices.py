@@ -41,7 +41,9 @@ def held_vertices(body: SoftBody, attachment: Attachment) -> NDArray[np.int32]:
 
 
 def bearing_count(body: SoftBody, vertices: NDArray[np.int32]) -> int:
-    """How many of some tet vertices share a tet with others: those that bear what pulls at all."""
+    """Count the tet vertices that share a tet with vertices outside of the set, and so can bear a
+    load.
+    """
     mesh = tet_mesh_of(body)
     is_held = np.zeros(len(mesh.vertices), dtype=bool)
     is_held[vertices] = True
@@ -90,8 +92,8 @@ def pin_to_collider(body: SoftBody, points: NDArray[np.int32], collider: Collide
     Raises:
         SceneError: when a point is not there, or nothing of the body is left to move.
     """
-    own = np.zeros(0, dtype=np.int32) if body.pinned is None else body.pinned
-    vertices = np.setdiff1d(attached_vertices(body, points), own).astype(np.int32)
+    old_pins = np.zeros(0, dtype=np.int32) if body.pinned is None else body.pinned
+    vertices = np.setdiff1d(attached_vertices(body, points), old_pins).astype(np.int32)
     start = start_positions(body)
     is_still = body.pin_path is None and collider.vertices.is_constant
     prescribed = Channel.constant(start[vertices])
@@ -101,8 +103,8 @@ def pin_to_collider(body: SoftBody, points: NDArray[np.int32], collider: Collide
             transfer_path(anchors, anchored_paths(anchors, collider), start[vertices]),
             collider.vertices.per_frame,
         )
-    path = Channel.side_by_side([body.pin_path or Channel.constant(start[own]), prescribed])
-    pinned = np.concatenate([own, vertices])
+    path = Channel.side_by_side([body.pin_path or Channel.constant(start[old_pins]), prescribed])
+    pinned = np.concatenate([old_pins, vertices])
     return replace(body, pinned=pinned, pin_path=None if is_still else path)
 
 

@@ -40,8 +40,8 @@ def carried_parts(
     carried = np.zeros(len(is_small), dtype=bool)
     if is_small.any() and not is_small.all():
         carried[_beside_larger(points, triangles, part, is_small, diagonals)] = True
-    found: NDArray[np.bool_] = carried[part]
-    return found
+    is_carried: NDArray[np.bool_] = carried[part]
+    return is_carried
 
 
 def _beside_larger(

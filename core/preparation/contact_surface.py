@@ -123,9 +123,9 @@ def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
     objects, through_own = np.zeros(len(points), dtype=np.int32), ~surface.meets_own[valid]
     whole = Surfaces(points, triangles[valid], objects, through_own=through_own)
     rounding = ROUNDING_RATIO * whole.size
-    found = find_close(whole, max(distance, rounding))
+    pairs = find_close(whole, max(distance, rounding))
     nearest = np.full(len(triangles), np.inf)
-    np.minimum.at(nearest, valid[found.triangles], found.distances[:, None])
+    np.minimum.at(nearest, valid[pairs.triangles], pairs.distances[:, None])
     nearest[nearest <= rounding] = 0.0
     nearest[valid[folded_triangles(points, whole.triangles, rounding)]] = 0.0
     return nearest
@@ -161,7 +161,7 @@ Triangles = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What touches, and why.
+    """The kind of surface in contact, and the reason for it.
 
     Args:
         kind: the mesh that is seen, the same where it crosses itself, a simpler copy of it, or the
@@ -203,12 +203,12 @@ def with_contact_surfaces(
     if not has_contact:
         return body, Verdict("mesh")
     if body.contact_surface is not None:
-        given = _embedded(body.contact_surface, mesh)
-        return replace(body, contact_surface=given), Verdict("mesh")
+        embedded = _embedded(body.contact_surface, mesh)
+        return replace(body, contact_surface=embedded), Verdict("mesh")
     # Their points are the same, some of them in no triangle.
     touching, borne = (
-        replace(seen, triangles=own.triangles, through_own=own.through_own)
-        for own in (coarse, borne)
+        replace(seen, triangles=part.triangles, through_own=part.through_own)
+        for part in (coarse, borne)
     )
     if body.touching == "mesh":
         touching = _with_finer_triangles(touching, borne)
@@ -222,7 +222,9 @@ def with_contact_surfaces(
 def _chosen(
     touching: ContactSurface, mesh: TetMesh, is_affordable: bool
 ) -> tuple[ContactSurface | None, Verdict]:
-    """What touches in place of the mesh; None is the boundary of the tetrahedra."""
+    """Return the surface that collides in place of the mesh; None is the boundary of the
+    tetrahedra.
+    """
     faces = len(touching.triangles)
     if faces > max(MIN_DENSE_FACES, DENSE_FACE_RATIO * len(mesh.surface)):
         copy = _embedded(wrapped(touching, mesh), mesh)
@@ -237,9 +239,9 @@ def _chosen(
 
 
 def _with_finer_triangles(touching: ContactSurface, borne: ContactSurface) -> ContactSurface:
-    """What touches, and, on triangles that are larger than the tetrahedra, smaller ones, which
-    touch other objects: borne at the corners of the larger ones alone, the tetrahedra between these
-    would sag.
+    """Add smaller triangles to the contact surface where its triangles are larger than the
+    tetrahedra. They touch other objects: borne at the corners of the larger ones alone, the
+    tetrahedra between these would sag.
 
     Args:
         borne: the smaller ones; has the same points, and as many triangles where none is larger.
@@ -249,13 +251,15 @@ def _with_finer_triangles(touching: ContactSurface, borne: ContactSurface) -> Co
         return touching
     both = np.sort(np.concatenate([large, small]), axis=1)
     number = np.unique(both, axis=0, return_inverse=True)[1].ravel()
-    of_large, of_small = np.split(number, [len(large)])
-    added = small[~np.isin(of_small, of_large)]
+    large_numbers, small_numbers = np.split(number, [len(large)])
+    added = small[~np.isin(small_numbers, large_numbers)]
     return replace(
         touching,
         triangles=np.concatenate([large, added]),
         through_own=np.concatenate([~touching.meets_own, np.ones(len(added), dtype=bool)]),
-        refined=np.concatenate([~np.isin(of_large, of_small), np.zeros(len(added), dtype=bool)]),
+        refined=np.concatenate(
+            [~np.isin(large_numbers, small_numbers), np.zeros(len(added), dtype=bool)]
+        ),
     )
 
 
@@ -269,7 +273,7 @@ def welded(surface: ContactSurface) -> ContactSurface:
     a, b, c = triangles.T
     whole = np.flatnonzero((a != b) & (b != c) & (c != a))
     points, triangles = without_unreferenced(anchors, triangles[whole])
-    through_own = _of_parents(surface.through_own, whole)
+    through_own = _inherited(surface.through_own, whole)
     return ContactSurface(points, triangles.astype(np.int32), through_own=through_own)
 
 
@@ -287,10 +291,10 @@ def refined(surface: ContactSurface, longest: float) -> ContactSurface:
         middles[long] = len(points) + np.arange(long.sum())
         points = np.concatenate([points, points[edges[long]].mean(axis=1)])
         triangles, parents = _split(triangles, middles[number.reshape(-1, 3)])
-        through_own = _of_parents(through_own, parents)
+        through_own = _inherited(through_own, parents)
 
 
-def _of_parents(
+def _inherited(
     values: NDArray[np.bool_] | None, parents: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
     return None if values is None else values[parents]

@@ -34,7 +34,7 @@ _AXES = np.concatenate([np.eye(3), -np.eye(3)])[[2, 0, 1, 3, 4, 5]]
 
 
 def minimum_translations(
-    configuration: InitialConfiguration, found: Intersections, min_distance: float
+    configuration: InitialConfiguration, intersections: Intersections, min_distance: float
 ) -> Points | None:
     """Translations after which bodies intersect neither each other nor a collider.
 
@@ -50,7 +50,7 @@ def minimum_translations(
     Returns:
         (B, 3) in metres, 0 for a body that stays; None where that cures nothing, or not all of it.
     """
-    pairs = [pair for pair, _ in found.by_objects() if pair[0] != pair[1]]
+    pairs = [pair for pair, _ in intersections.object_pairs() if pair[0] != pair[1]]
     if any(
         first in configuration.fixed and second in configuration.fixed for first, second in pairs
     ):
@@ -66,7 +66,7 @@ def minimum_translations(
             if (min(index, body), max(index, body)) not in configuration.excluded
         ]
         if not placement.is_free(body, others, np.zeros(3), 0.0):
-            directions = np.concatenate([_AXES, _across(surfaces, found, body)])
+            directions = np.concatenate([_AXES, _across(surfaces, intersections, body)])
             lowest = float(placement.lowest[body])
             # No body goes deeper than the ground, or than it is.
             floor = -np.inf if ground is None else min(ground.height, lowest)
@@ -109,7 +109,7 @@ def _order(
 
 
 class _Placement:
-    """Where objects are placed.
+    """The placement of objects during a search for translations.
 
     Args:
         surfaces: of all objects, where they start.
@@ -178,10 +178,10 @@ def _shortened(direction: Points, low: float, high: float, is_clear: IsClear) ->
     return high * direction
 
 
-def _across(surfaces: Surfaces, found: Intersections, body: int) -> Points:
+def _across(surfaces: Surfaces, intersections: Intersections, body: int) -> Points:
     """(2, 3) along and against the mean normal of the faces that a body intersects."""
-    mine = found.objects == body
-    triangles = found.triangles[mine.any(axis=1) & ~mine.all(axis=1)]
+    mine = intersections.objects == body
+    triangles = intersections.triangles[mine.any(axis=1) & ~mine.all(axis=1)]
     theirs = triangles[surfaces.triangle_objects[triangles] != body]
     a, b, c = surfaces.vertices[surfaces.triangles[np.unique(theirs)]].swapaxes(0, 1)
     normal = np.cross(b - a, c - a).sum(axis=0)
@@ -217,19 +217,19 @@ def resolve_initial_intersections(scene: Scene) -> Scene:
     distances = contact_distances(scene)
     scene = _above_ground(scene)
     configuration = InitialConfiguration(scene)
-    found = find_intersections(configuration.surfaces())
-    if len(found) == 0:
+    intersections = find_intersections(configuration.surfaces())
+    if len(intersections) == 0:
         return scene
-    pairs = [pair for pair, _ in found.by_objects()]
+    pairs = [pair for pair, _ in intersections.object_pairs()]
     min_distance = MIN_DISTANCE_RATIO * min(float(distances[pair]) for pair in pairs)
     positions = _repaired(scene, configuration, pairs, min_distance)
     if positions is None:
         if crossing := _bodies_to_exempt(configuration, pairs, min_distance):
             return resolve_initial_intersections(_without_self_contact(scene, crossing))
-        raise _error(configuration, found, pairs, min_distance)
+        raise _error(configuration, intersections, pairs, min_distance)
     bodies = [
-        replace(body, initial_positions=own) if (own != start.positions).any() else body
-        for body, start, own in zip(scene.bodies, configuration.bodies, positions, strict=True)
+        replace(body, initial_positions=moved) if (moved != start.positions).any() else body
+        for body, start, moved in zip(scene.bodies, configuration.bodies, positions, strict=True)
     ]
     return replace(scene, bodies=bodies)
 
@@ -241,9 +241,11 @@ def _bodies_to_exempt(
     contact = configuration.scene.contact
     if contact is None or not contact.spares_crossing:
         return set()
-    own = [pair for pair in pairs if pair[0] == pair[1]]
+    self_pairs = [pair for pair in pairs if pair[0] == pair[1]]
     return {
-        pair[0] for pair in own if contract_overlap(configuration, [pair], min_distance) is None
+        pair[0]
+        for pair in self_pairs
+        if contract_overlap(configuration, [pair], min_distance) is None
     }
 
 
@@ -278,8 +280,8 @@ def _repaired(
         return None
     # Surfaces that are offset downwards may be so into the ground.
     positions = [
-        _raised(shape, own, _floor(scene, body) - _lowest(body, shape, own))
-        for body, shape, own in zip(scene.bodies, configuration.bodies, positions, strict=True)
+        _raised(shape, points, _floor(scene, body) - _lowest(body, shape, points))
+        for body, shape, points in zip(scene.bodies, configuration.bodies, positions, strict=True)
     ]
     return None if len(find_intersections(configuration.surfaces(positions))) > 0 else positions
 
@@ -307,16 +309,16 @@ def _raised(
 
 def _error(
     configuration: InitialConfiguration,
-    found: Intersections,
+    intersections: Intersections,
     pairs: Sequence[Pair],
     min_distance: float,
 ) -> IntersectionError:
-    left = found.of_objects(_unresolved(configuration, pairs, min_distance))
+    left = intersections.between(_unresolved(configuration, pairs, min_distance))
     offsets = minimum_translations(configuration, left, min_distance)
-    by_name = None
+    named_offsets = None
     if offsets is not None:
         moved = np.flatnonzero(offsets.any(axis=1))
-        by_name = {
+        named_offsets = {
             configuration.names[k]: (
                 float(offsets[k, 0]),
                 float(offsets[k, 1]),
@@ -324,14 +326,16 @@ def _error(
             )
             for k in moved
         }
-    report = IntersectionReport(_intersecting_objects(configuration, left), by_name)
+    report = IntersectionReport(_intersecting_objects(configuration, left), named_offsets)
     return IntersectionError(_message(configuration, left, report), report)
 
 
 def _unresolved(
     configuration: InitialConfiguration, pairs: Sequence[Pair], min_distance: float
 ) -> Sequence[Pair]:
-    """Of few pairs those that cannot be repaired, which are all that the user hears of."""
+    """Return the pairs that cannot be repaired, if there are few pairs; the message names only
+    these.
+    """
     if len(pairs) > MAX_TRIED_PAIRS:
         return pairs
     return [
@@ -340,11 +344,11 @@ def _unresolved(
 
 
 def _intersecting_objects(
-    configuration: InitialConfiguration, found: Intersections
+    configuration: InitialConfiguration, intersections: Intersections
 ) -> list[IntersectingObject]:
     intersecting_objects, surfaces = [], configuration.surfaces()
-    for index in np.unique(found.objects):
-        triangles = np.unique(found.triangles[found.objects == index])
+    for index in np.unique(intersections.objects):
+        triangles = np.unique(intersections.triangles[intersections.objects == index])
         points = _centres(surfaces, triangles)
         faces = triangles - configuration.triangle_offsets[index]
         intersecting_objects.append(IntersectingObject(configuration.names[index], faces, points))
@@ -357,9 +361,9 @@ def _centres(surfaces: Surfaces, triangles: NDArray[np.int64]) -> NDArray[np.flo
 
 
 def _message(
-    configuration: InitialConfiguration, found: Intersections, report: IntersectionReport
+    configuration: InitialConfiguration, intersections: Intersections, report: IntersectionReport
 ) -> str:
-    pairs = list(found.by_objects())
+    pairs = list(intersections.object_pairs())
     (first, second), triangles = pairs[0]
     faces = np.unique(triangles)
     x, y, z = _centres(configuration.surfaces(), faces).mean(axis=0)
@@ -377,12 +381,15 @@ def _cure(
     configuration: InitialConfiguration, pairs: Sequence[Pair], report: IntersectionReport
 ) -> str:
     cures = []
-    own = next((first for first, second in pairs if first == second), None)
-    if own is not None and configuration.scene.bodies[own].contact_surface is not None:
+    self_crossing = next((first for first, second in pairs if first == second), None)
+    if (
+        self_crossing is not None
+        and configuration.scene.bodies[self_crossing].contact_surface is not None
+    ):
         cures.append(
             "Choose the tetrahedra as contact surface, or switch self contact off for now."
         )
-    elif own is not None:
+    elif self_crossing is not None:
         cures.append("Use a finer resolution where it is folded, or switch self contact off.")
     if report.offsets is not None:
         length = _length(report.farthest)

@@ -64,10 +64,10 @@ class SurfaceTrees:
             nodes, faces = nodes + len(tree_ends), faces + len(order)
         leaves = np.concatenate(orders)
         ordered = np.ascontiguousarray(corners[leaves])
-        of_faces = np.concatenate([ordered.min(axis=1) - margin, ordered.max(axis=1) + margin], 1)
+        face_boxes = np.concatenate([ordered.min(axis=1) - margin, ordered.max(axis=1) + margin], 1)
         all_ends, all_ranges = np.concatenate(ends), np.concatenate(ranges)
         boxes = np.empty((nodes, 6))
-        box_nodes(all_ends, all_ranges, of_faces, boxes)
+        box_nodes(all_ends, all_ranges, face_boxes, boxes)
         return SurfaceTrees(
             order=leaves.astype(np.intp),
             corners=ordered,
@@ -90,10 +90,10 @@ class SurfaceTrees:
         still = np.zeros((len(self.roots), 3))
         unextended = np.zeros(can_collide.shape)
         trees = Trees(np.zeros(1, dtype=np.int32), self.groups, unextended, 0.0)
-        by_lowest_x = np.argsort(self.boxes[self.roots, 0], kind="stable").astype(np.int32)
+        root_order = np.argsort(self.boxes[self.roots, 0], kind="stable").astype(np.int32)
         near = tree_pairs(
             *(self.boxes, still, self.roots, trees, np.ascontiguousarray(can_collide)),
-            *(1.0, by_lowest_x),
+            *(1.0, root_order),
         )
         every = np.ones(len(self.ends), dtype=bool)
         nodes = self.boxes, self.boxes, self.ends, every, self.roots
@@ -137,12 +137,12 @@ def segment_hits(
     nodes = trees.ends, trees.ranges, trees.boxes
     count, room = 0, 4 * len(begin)
     while True:
-        found, shares = np.empty((room, 2), dtype=np.int64), np.empty(room)
-        count = write_hits(*segments, trees.corners, nodes, skipped, found, shares)
+        hits, shares = np.empty((room, 2), dtype=np.int64), np.empty(room)
+        count = write_hits(*segments, trees.corners, nodes, skipped, hits, shares)
         if count <= room:
             break
         room = count
-    segment, triangle = found[:count, 0], trees.order[found[:count, 1]]
+    segment, triangle = hits[:count, 0], trees.order[hits[:count, 1]]
     order = np.lexsort((triangle, segment))
     return segment[order], triangle[order], shares[:count][order]
 
@@ -206,7 +206,7 @@ class Intersections:
     def __len__(self) -> int:
         return len(self.triangles)
 
-    def by_objects(self) -> Iterator[tuple[tuple[int, int], NDArray[np.int64]]]:
+    def object_pairs(self) -> Iterator[tuple[tuple[int, int], NDArray[np.int64]]]:
         """Each pair of objects with its (k, 2) pairs of triangles, in the order of the objects."""
         pairs, number = np.unique(self.objects, axis=0, return_inverse=True)
         order, starts = grouped(number.ravel(), len(pairs))
@@ -214,22 +214,22 @@ class Intersections:
             here = np.sort(order[starts[k] : starts[k + 1]])
             yield (int(first), int(second)), self.triangles[here]
 
-    def of_objects(self, wanted: Collection[tuple[int, int]]) -> Intersections:
-        """Those between the given pairs of objects."""
-        keep = are_among(self.objects, wanted)
+    def between(self, chosen: Collection[tuple[int, int]]) -> Intersections:
+        """Return the intersections between some pairs of objects."""
+        keep = are_among(self.objects, chosen)
         return Intersections(self.triangles[keep], self.objects[keep], self.distances[keep])
 
 
 def are_among(
-    pairs: NDArray[np.integer[Any]], wanted: Collection[tuple[int, int]]
+    pairs: NDArray[np.integer[Any]], chosen: Collection[tuple[int, int]]
 ) -> NDArray[np.bool_]:
     """(K,) whether each of (K, 2) pairs of objects is one of some."""
-    sought = np.array(list(wanted), dtype=np.int64).reshape(-1, 2)
+    sought = np.array(list(chosen), dtype=np.int64).reshape(-1, 2)
     size = 1 + max(int(pairs.max(initial=0)), int(sought.max(initial=0)))
-    found: NDArray[np.bool_] = np.isin(
+    is_chosen: NDArray[np.bool_] = np.isin(
         pairs[:, 0].astype(np.int64) * size + pairs[:, 1], sought[:, 0] * size + sought[:, 1]
     )
-    return found
+    return is_chosen
 
 
 def find_intersections(surfaces: Surfaces) -> Intersections:
@@ -248,7 +248,7 @@ def find_close(surfaces: Surfaces, distance: float) -> Intersections:
     objects, allowed = surfaces.triangle_objects, surfaces.can_collide()
     corners = surfaces.vertices[surfaces.triangles]
     boxes = Boxes.around(corners, 0.5 * search_radius)
-    bounds = boxes.of_groups(objects, len(allowed))
+    bounds = boxes.group_bounds(objects, len(allowed))
     near = np.flatnonzero(near_others(boxes, objects, bounds, allowed))
     pairs, distances = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if len(near) > 0:
@@ -279,12 +279,14 @@ def _close_among(
     )
     unshared, room = np.zeros((3, 3), dtype=bool), 4 * len(near)
     while True:
-        found, distances = np.empty((room, 2), dtype=np.int64), np.empty(room)
-        count = write_near(leaves, trees.ranges, *faces, search_radius, unshared, found, distances)
+        near_pairs, distances = np.empty((room, 2), dtype=np.int64), np.empty(room)
+        count = write_near(
+            leaves, trees.ranges, *faces, search_radius, unshared, near_pairs, distances
+        )
         if count <= room:
             break
         room = count
-    pairs = np.sort(near[trees.order[found[:count]]], axis=1).astype(np.int64)
+    pairs = np.sort(near[trees.order[near_pairs[:count]]], axis=1).astype(np.int64)
     return pairs, distances[:count]
 
 
@@ -300,12 +302,12 @@ def near_others(
     """
     near: NDArray[np.bool_] = np.diagonal(allowed)[objects].copy()
     order, starts = grouped(objects, len(allowed))
-    whole = boxes.of_groups(objects, len(allowed))
+    whole = boxes.group_bounds(objects, len(allowed))
     meet = (whole.low[:, None] <= bounds.high).all(axis=2)
     meet &= (whole.high[:, None] >= bounds.low).all(axis=2)
     for first, second in np.argwhere(allowed & meet):
-        own = order[starts[first] : starts[first + 1]]
-        overlap = boxes.low[own] <= bounds.high[second]
-        overlap &= boxes.high[own] >= bounds.low[second]
-        near[own] |= overlap.all(axis=1)
+        members = order[starts[first] : starts[first + 1]]
+        overlap = boxes.low[members] <= bounds.high[second]
+        overlap &= boxes.high[members] >= bounds.low[second]
+        near[members] |= overlap.all(axis=1)
     return near

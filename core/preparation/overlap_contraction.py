@@ -132,7 +132,7 @@ class InitialConfiguration:
         return np.cumsum([0, *(len(triangles) for triangles in self._triangles)])
 
     def part(self, objects: Sequence[int]) -> InitialConfiguration:
-        """Some of the objects alone, in their order: the numbers of these begin at 0."""
+        """Return a configuration of some of the objects, in their order, with indices from 0 on."""
         count = len(self.bodies)
         part = copy(self)
         for cached in ("excluded", "fixed", "offsets", "triangle_offsets"):
@@ -167,7 +167,9 @@ class InitialConfiguration:
             body.points(None if positions is None else positions[index])
             for index, body in enumerate(self.bodies)
         ]
-        triangles = [own + start for own, start in zip(self._triangles, self.offsets, strict=False)]
+        triangles = [
+            indices + start for indices, start in zip(self._triangles, self.offsets, strict=False)
+        ]
         owners = np.repeat(np.arange(len(self.names)), np.diff(self.offsets))
         return Surfaces(
             np.concatenate([*points, *self._colliders]),
@@ -235,7 +237,7 @@ def _islands(pairs: Collection[tuple[int, int]]) -> list[list[tuple[int, int]]]:
 def _contract(
     configuration: InitialConfiguration, pairs: Collection[tuple[int, int]], min_distance: float
 ) -> list[Points] | None:
-    """The same of objects that the pairs connect, without others."""
+    """Contract the overlap of the objects that the pairs connect, ignoring all others."""
     min_distance = min(
         min_distance, *(0.2 * body.mesh.edge_length for body in configuration.bodies)
     )
@@ -415,20 +417,20 @@ def _penetrations(
     allowed, triangles = surfaces.can_collide(), surfaces.triangles
     # Most points are near no surface that theirs meets.
     different = allowed & ~np.eye(len(allowed), dtype=bool)
-    of_points = Boxes.around(surfaces.vertices[:, None])
-    bounds = of_points.of_groups(surfaces.objects, len(allowed))
+    point_boxes = Boxes.around(surfaces.vertices[:, None])
+    bounds = point_boxes.group_bounds(surfaces.objects, len(allowed))
     ways = Boxes.around(np.stack([begin, end], axis=1))
     near = np.flatnonzero(near_others(ways, owners, bounds, different))
-    of_triangles = Boxes.around(surfaces.vertices[triangles])
-    all_ways = ways.of_groups(owners, len(allowed))
-    faced = near_others(of_triangles, surfaces.triangle_objects, all_ways, different)
+    triangle_boxes = Boxes.around(surfaces.vertices[triangles])
+    all_ways = ways.group_bounds(owners, len(allowed))
+    faced = near_others(triangle_boxes, surfaces.triangle_objects, all_ways, different)
     ray, triangle, _ = segment_hits(
         begin[near], end[near], surfaces.vertices, triangles[faced], owners[near], surfaces.objects
     )
     ray, triangle = near[ray], np.flatnonzero(faced)[triangle]
     objects = np.sort(np.stack([owners[ray], surfaces.triangle_objects[triangle]]), axis=0)
-    wanted = different[objects[0], objects[1]]
-    ray, triangle = ray[wanted], triangle[wanted]
+    is_other = different[objects[0], objects[1]]
+    ray, triangle = ray[is_other], triangle[is_other]
     a, b, c = surfaces.vertices[surfaces.triangles[triangle]].swapaxes(0, 1)
     faces = np.cross(b - a, c - a)
     faces /= np.maximum(np.linalg.norm(faces, axis=1, keepdims=True), 1e-300)

@@ -103,10 +103,10 @@ class PinJump:
 def pin_jumps(scene: Scene) -> list[PinJump]:
     """Jumps of the pins and goals of all bodies of a scene, body by body, frame by frame."""
     colliders = [each for each in scene.colliders if isinstance(each, Collider)]
-    return [jump for body in scene.bodies for jump in _of_body(body, colliders)]
+    return [jump for body in scene.bodies for jump in _body_jumps(body, colliders)]
 
 
-def _of_body(body: SoftBody, colliders: list[Collider]) -> Iterator[PinJump]:
+def _body_jumps(body: SoftBody, colliders: list[Collider]) -> Iterator[PinJump]:
     skin = body.skin
     rest = body.mesh.vertices if skin is None else skin.points
     size = float(np.ptp(rest, axis=0).max())
@@ -114,15 +114,17 @@ def _of_body(body: SoftBody, colliders: list[Collider]) -> Iterator[PinJump]:
     if skin is not None:
         paths += [skin.pin_path, *(each.targets for each in (skin.goals,) if each is not None)]
     last = None if body.release is None else body.release.frame
-    found: dict[int, PinJump] = {}
+    jumps: dict[int, PinJump] = {}
     for path in paths:
-        for jump in [] if path is None else _of_path(body.name, path, size, colliders):
+        for jump in [] if path is None else _path_jumps(body.name, path, size, colliders):
             if last is None or jump.frame <= last:
-                found.setdefault(jump.frame, jump)
-    yield from (found[frame] for frame in sorted(found))
+                jumps.setdefault(jump.frame, jump)
+    yield from (jumps[frame] for frame in sorted(jumps))
 
 
-def _of_path(name: str, path: Channel, size: float, colliders: list[Collider]) -> Iterator[PinJump]:
+def _path_jumps(
+    name: str, path: Channel, size: float, colliders: list[Collider]
+) -> Iterator[PinJump]:
     samples = path.samples[:: path.per_frame]
     chosen = np.unique(np.linspace(0, samples.shape[1] - 1, _PINS).astype(int))
     points = samples[:, chosen]
@@ -147,13 +149,13 @@ def _of_path(name: str, path: Channel, size: float, colliders: list[Collider]) -
 
 def _usual(steps: Points) -> Points:
     """(F, ...) the median of the steps around each, itself left out."""
-    found = np.zeros_like(steps)
+    medians = np.zeros_like(steps)
     for index in range(len(steps)):
         before = steps[max(index - _AROUND, 0) : index]
         around = np.concatenate([before, steps[index + 1 : index + 1 + _AROUND]])
         if len(around):
-            found[index] = np.median(around, axis=0)
-    return found
+            medians[index] = np.median(around, axis=0)
+    return medians
 
 
 def _angles(points: Points) -> Points:
@@ -162,7 +164,7 @@ def _angles(points: Points) -> Points:
     centred = points - points.mean(axis=1, keepdims=True)
     reach = np.linalg.norm(centred, axis=2).max(axis=1)
     widths = np.linalg.svd(centred, compute_uv=False)
-    found = np.zeros(len(points) - 1)
+    angles = np.zeros(len(points) - 1)
     for index, (before, after) in enumerate(pairwise(centred)):
         if min(reach[index], reach[index + 1]) == 0.0:
             continue
@@ -176,8 +178,8 @@ def _angles(points: Points) -> Points:
             mirrored = np.linalg.det(left @ right) < 0.0
             rotation = right.T @ np.diag([1.0, 1.0, -1.0 if mirrored else 1.0]) @ left.T
             cosine = (np.trace(rotation) - 1.0) / 2.0
-        found[index] = np.arccos(np.clip(cosine, -1.0, 1.0))
-    return found
+        angles[index] = np.arccos(np.clip(cosine, -1.0, 1.0))
+    return angles
 
 
 def _passed(before: Points, after: Points, frame: int, colliders: list[Collider]) -> str:

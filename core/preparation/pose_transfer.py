@@ -95,8 +95,8 @@ def _weights(skin: Skin, mesh: TetMesh) -> FloatArray:
     weights[skin.goals.vertices] = skin.goals.weights
     if skin.pinned is not None:
         weights[skin.pinned] = 1.0
-    found: FloatArray = weights[cKDTree(skin.points).query(mesh.vertices)[1]]
-    return found
+    nearest: FloatArray = weights[cKDTree(skin.points).query(mesh.vertices)[1]]
+    return nearest
 
 
 def _falling_off(weights: FloatArray, depth: FloatArray) -> FloatArray:
@@ -118,7 +118,7 @@ def with_pose(body: SoftBody) -> SoftBody:
     mesh = body.mesh
     if body.pose is not None or not body.is_sag_free or not isinstance(mesh, TetMesh):
         return body
-    pose = _pose(mesh, [*_of_vertices(body), *_of_skin(body)])
+    pose = _pose(mesh, [*_known_vertices(body), *_known_skin(body)])
     body = with_held_core(body, pose)
     if body.pinned is not None:
         pinned = body.pinned
@@ -145,7 +145,7 @@ def with_detail(body: SoftBody, before: SoftBody) -> SoftBody:
     skin, pose = body.skin, body.pose
     if pose is None or skin is None or skin.embedding is None or before.skin is None:
         return body
-    parts = _of_points(before.skin)
+    parts = _prescribed_points(before.skin)
     if not parts:
         return body
     points = np.concatenate([indices for indices, _ in parts])
@@ -173,8 +173,8 @@ class _Known:
     path: Channel
 
 
-def _of_vertices(body: SoftBody) -> list[_Known]:
-    """Of tet vertices that a script gave goals or pinned."""
+def _known_vertices(body: SoftBody) -> list[_Known]:
+    """Return the motion of tet vertices that a script pinned or gave goals."""
     mesh, parts = body.mesh, []
     assert isinstance(mesh, TetMesh)
     if body.goals is not None:
@@ -192,17 +192,17 @@ def _of_vertices(body: SoftBody) -> list[_Known]:
     ]
 
 
-def _of_skin(body: SoftBody) -> list[_Known]:
+def _known_skin(body: SoftBody) -> list[_Known]:
     skin = body.skin
     if skin is None or skin.embedding is None:
         return []
     return [
         _Known(skin.embedding.of(indices), skin.points[indices], path)
-        for indices, path in _of_points(skin)
+        for indices, path in _prescribed_points(skin)
     ]
 
 
-def _of_points(skin: Skin) -> list[tuple[NDArray[np.int32], Channel]]:
+def _prescribed_points(skin: Skin) -> list[tuple[NDArray[np.int32], Channel]]:
     """Points of a skin that goals or pins have, and where."""
     parts = []
     goals: Goals | None = skin.goals
@@ -215,7 +215,7 @@ def _of_points(skin: Skin) -> list[tuple[NDArray[np.int32], Channel]]:
 
 
 def _pose(mesh: TetMesh, known: list[_Known]) -> Channel:
-    """Of all (N, 3) tet vertices."""
+    """Return the pose of all (N, 3) tet vertices."""
     # It loads scipy, which takes a moment that other scenes need not wait.
     from scipy.sparse import csr_array, eye_array
     from scipy.sparse.linalg import splu
@@ -292,8 +292,8 @@ def _bends(mesh: TetMesh) -> Any:
         entries.append(sign * gradients[tets].transpose(0, 2, 1).ravel())
         columns.append(np.repeat(mesh.tets[tets], 3, axis=0).ravel())
         rows.append(np.repeat(np.arange(3 * len(shared)), 4))
-    found = np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))
-    return coo_array(found, shape=(3 * len(shared), len(mesh.vertices))).tocsr()
+    coordinates = np.concatenate(entries), (np.concatenate(rows), np.concatenate(columns))
+    return coo_array(coordinates, shape=(3 * len(shared), len(mesh.vertices))).tocsr()
 
 
 def _carried(carriers: Embedding, samples: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a body sags by its weight, free and from its pins, and the viscosity that new bodies
-get.
+"""Estimate how far a body sags by its weight, free and from its pins, and the viscosity that new
+bodies get.
 
 A block of height H that stands on its face carries ρ g (H − z) at height z, strains by that over E,
 and is lower by ρ g H² / 2E in all, and by P H / AE more under a load P. A column taller than its
@@ -104,7 +104,7 @@ class Load:
 
 @dataclass(frozen=True)
 class _Size:
-    """What of its extent a body's weight depends on.
+    """The measures of a body's extent that determine how its weight deforms it.
 
     Args:
         stress: at its foot, over the density: gravity times height, in m²/s².
@@ -144,7 +144,7 @@ class _Size:
 
 
 def _widths(points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of points (V, 2), in directions half a turn around."""
+    """Return the widths of points (V, 2) in directions over half a turn."""
     turns = np.linspace(0.0, math.pi, _DIRECTIONS, endpoint=False)
     extents: NDArray[np.float64] = np.ptp(points @ [np.cos(turns), np.sin(turns)], axis=0)
     return extents
@@ -216,8 +216,8 @@ def pinned_sag(
         SceneError: where the body has no extent beside its pins, or a value is not usable.
     """
     checks.above_zero(density, "The density in kg/m³")
-    given = checks.vector(gravity, "Gravity in m/s²")
-    pull = np.asarray(given if any(given) else EARTH)
+    vector = checks.vector(gravity, "Gravity in m/s²")
+    pull = np.asarray(vector if any(vector) else EARTH)
     frame = np.eye(3) if axes is None else np.asarray(axes, dtype=np.float64)
     points = checks.positions(vertices, "the body whose stiffness is sought") @ frame
     held = checks.positions(pinned, "the pins") @ frame
@@ -351,10 +351,12 @@ def _filled(
     a, b, c = flat[triangle].swapaxes(0, 1)
     area = _cross(b - a, c - a)
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_b, by_c = _cross(ray - a, c - a) / area, _cross(b - a, ray - a) / area
-    hits = (by_b >= 0.0) & (by_c >= 0.0) & (by_b + by_c <= 1.0) & (area != 0.0)
+        weight_b, weight_c = _cross(ray - a, c - a) / area, _cross(b - a, ray - a) / area
+    hits = (weight_b >= 0.0) & (weight_c >= 0.0) & (weight_b + weight_c <= 1.0) & (area != 0.0)
     along = places[triangle, :, 0]
-    height = along[:, 0] * (1.0 - by_b - by_c) + along[:, 1] * by_b + along[:, 2] * by_c
+    height = (
+        along[:, 0] * (1.0 - weight_b - weight_c) + along[:, 1] * weight_b + along[:, 2] * weight_c
+    )
     crossings = np.zeros((fine[0] + 1, *fine[1:]))
     begin = np.clip(np.ceil(height[hits]), 0, fine[0]).astype(np.intp)
     np.add.at(crossings, (begin, ray[hits, 0], ray[hits, 1]), 1)

@@ -51,8 +51,8 @@ def outward_normals(
     if np.array_equal(points, vertices):
         return normals
     used = np.unique(faces)
-    found: FloatArray = normals[used[_nearest(points, vertices[used])]]
-    return found
+    nearest: FloatArray = normals[used[_nearest(points, vertices[used])]]
+    return nearest
 
 
 def _nearest(points: FloatArray, others: FloatArray) -> IndexArray:

@@ -51,7 +51,7 @@ Triangles = NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class _Pose:
-    """Where an object stands: its (3, 3) axes, as columns, and its (3,) origin, in metres."""
+    """The pose of an object: its (3, 3) axes, as columns, and its (3,) origin, in metres."""
 
     axes: Points
     origin: Points
@@ -240,8 +240,10 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
 
 
 def _most_faces(scene: Scene) -> int:
-    """Of a mesh that may touch though it is dense: of the largest that has, with all that have no
-    more, at most ``MAX_SCENE_FACES``. Meshes that are alike touch alike."""
+    """Return the largest face count with which a dense mesh may still collide as it is: all bodies
+    with at most so many faces have at most ``MAX_SCENE_FACES`` together. Equal meshes are treated
+    alike.
+    """
     faces = [
         len(body.mesh.triangles) for body in scene.bodies if isinstance(body.mesh, SurfaceMesh)
     ]
@@ -293,8 +295,8 @@ def _with_rest_shape(body: SoftBody) -> SoftBody:
             raise SceneError(
                 f"{body.name}: give its skin or its tetrahedra a rest shape, not both."
             )
-        own = transferred(skin.rest_shape, skin.points, skin.embedding, mesh)
-        body = replace(body, rest_shape=own, skin=replace(skin, rest_shape=None))
+        rest_shape = transferred(skin.rest_shape, skin.points, skin.embedding, mesh)
+        body = replace(body, rest_shape=rest_shape, skin=replace(skin, rest_shape=None))
     check_rest_shape(body)
     return body
 
@@ -338,7 +340,7 @@ def _pin_attached(scene: Scene) -> Scene:
             bodies[attachment.body] = pinned
             attachment = replace(attachment, is_pinned=True)
             if scene.may_let_go and pinned.pinned is not None:
-                own = 0 if body.pinned is None else len(body.pinned)
-                attachment = replace(attachment, vertices=pinned.pinned[own:])
+                pin_count = 0 if body.pinned is None else len(body.pinned)
+                attachment = replace(attachment, vertices=pinned.pinned[pin_count:])
         attachments.append(attachment)
     return replace(scene, bodies=bodies, attachments=attachments)

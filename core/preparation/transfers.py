@@ -53,8 +53,8 @@ def with_painted_settings(
     inside = [paint for paint in surface.paint if paint.setting != "friction"]
     for paint in surface.paint:
         if paint.setting == "friction":
-            of_surface = surface.vertices, surface.triangles, paint.factors
-            settings["friction_paint"] = SurfacePaint(*of_surface)
+            surface_paint = surface.vertices, surface.triangles, paint.factors
+            settings["friction_paint"] = SurfacePaint(*surface_paint)
     if not inside:
         return replace(body, mesh=mesh, **settings)
     painted = np.stack([paint.factors for paint in inside], axis=1)
@@ -117,7 +117,8 @@ def _centroids(count: int) -> FloatArray:
 
 
 def _closest(mesh: TetMesh, surface: SurfaceMesh) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Where the surface is closest to boundary vertices, of what runs through tets around them.
+    """Find the closest surface point of each boundary vertex, among the triangles that run through
+    tets around it.
 
     Returns:
         (B,) these vertices, (B, 3) the vertices of the triangle that each is closest to, and (B, 3)
@@ -152,13 +153,13 @@ def transferred(
     harmonic between.
     """
     keys, count = rest_shape.displacements, len(rest_shape.displacements)
-    design, of_tets = _affine(points, points), _affine(mesh.vertices, points)
+    design, tet_design = _affine(points, points), _affine(mesh.vertices, points)
     # All displacements side by side: (V, 3K).
-    wanted = keys.swapaxes(0, 1).reshape(len(points), 3 * count)
-    fit = np.linalg.lstsq(design, wanted, rcond=1e-9)[0]
-    left = wanted - design @ fit
-    found = of_tets @ fit + _extended(left, points, embedding, mesh)
-    moved = found.reshape(len(mesh.vertices), count, 3).swapaxes(0, 1)
+    displaced = keys.swapaxes(0, 1).reshape(len(points), 3 * count)
+    fit = np.linalg.lstsq(design, displaced, rcond=1e-9)[0]
+    left = displaced - design @ fit
+    fitted = tet_design @ fit + _extended(left, points, embedding, mesh)
+    moved = fitted.reshape(len(mesh.vertices), count, 3).swapaxes(0, 1)
     return RestShape(np.ascontiguousarray(moved), rest_shape.amounts)
 
 
@@ -186,7 +187,7 @@ def _extended(
     return harmonic_extension(mesh, known, values[known])
 
 
-def _fit(values: FloatArray, wanted: FloatArray, embedding: Embedding) -> None:
+def _fit(values: FloatArray, targets: FloatArray, embedding: Embedding) -> None:
     """Changes (N, C) values of tet vertices so that points show the (V, C) ones wanted.
 
     Each sweep adds to a vertex the mean of what its points are off by, by their weights (the
@@ -195,15 +196,15 @@ def _fit(values: FloatArray, wanted: FloatArray, embedding: Embedding) -> None:
     """
     from scipy.sparse import coo_array
 
-    rows = np.repeat(np.arange(len(wanted)), embedding.indices.shape[1])
-    shape = len(wanted), len(values)
+    rows = np.repeat(np.arange(len(targets)), embedding.indices.shape[1])
+    shape = len(targets), len(values)
     places = rows, embedding.indices.ravel()
     matrix = coo_array((embedding.weights.ravel(), places), shape=shape).tocsr()
     sizes = coo_array((np.abs(embedding.weights).ravel(), places), shape=shape).tocsr()
-    of_points, of_vertices = (np.asarray(sizes.sum(axis=axis)).ravel() for axis in (1, 0))
+    point_sums, vertex_sums = (np.asarray(sizes.sum(axis=axis)).ravel() for axis in (1, 0))
     for _ in range(FIT_SWEEPS):
-        off = (wanted - matrix @ values) / of_points[:, None]
-        values += (matrix.T @ off) / np.maximum(of_vertices, NEGLIGIBLE_WEIGHT)[:, None]
+        off = (targets - matrix @ values) / point_sums[:, None]
+        values += (matrix.T @ off) / np.maximum(vertex_sums, NEGLIGIBLE_WEIGHT)[:, None]
 
 
 def check_rest_shape(body: SoftBody) -> None:
@@ -258,18 +259,18 @@ def with_tet_rest_shape(body: SoftBody) -> SoftBody:
 
 def rest_mesh(body: SoftBody) -> TetMesh:
     """The tetrahedra of a body at rest; errors as above."""
-    filled, given = tet_mesh_of(body), body.tet_rest_shape
-    if given is None:
+    filled, kept_shape = tet_mesh_of(body), body.tet_rest_shape
+    if kept_shape is None:
         return filled
-    rest = given.rest
-    if (places := places_in(given.vertices, given.tets, filled)) is not None:
-        rest = filled.vertices + places.interpolate(rest - given.vertices)
+    rest = kept_shape.rest
+    if (places := places_in(kept_shape.vertices, kept_shape.tets, filled)) is not None:
+        rest = filled.vertices + places.interpolate(rest - kept_shape.vertices)
     turned = int((signed_volumes(rest, filled.tets) <= 0.0).sum())
     if turned:
         raise SceneError(
-            f"{body.name}: the rest shape that was found for it turns {turned} of its tets inside "
-            "out, since its mesh or resolution has changed; press Keep This Shape again, or choose "
-            "Modelled as Rest Shape."
+            f"{body.name}: the rest shape that Keep This Shape made turns {turned} of its tets "
+            "inside out. Its mesh or resolution has changed: press Keep This Shape again, or "
+            "choose Modelled as Rest Shape."
         )
     return filled.with_vertices(rest)
 
@@ -321,7 +322,9 @@ def _as_it_was(body: SoftBody, mesh: TetMesh, start: RunStart) -> SoftBody:
 
 
 def _inverted(body: SoftBody, mesh: TetMesh) -> str:
-    """Such as ``its start shape leaves 3 tets flat or inside out, the worst at vertex 12: …``."""
+    """Describe the inverted tets, such as ``its start shape leaves 3 tets flat or inside out, the
+    worst at vertex 12: …``.
+    """
     positions = start_positions(body)
     ratios = signed_volumes(positions, mesh.tets) / mesh.rest_volumes
     turned = np.flatnonzero(ratios < FLAT_VOLUME_RATIO)
@@ -367,7 +370,7 @@ def with_tet_control(body: SoftBody) -> SoftBody:
 
 
 def _sum(first: Channel, second: Channel) -> Channel:
-    """Of two channels of (P, 3)."""
+    """Return the sum of two channels of (P, 3)."""
     both = Channel.side_by_side([first, second])
 
     def added(samples: NDArray[np.float64]) -> NDArray[np.float64]:

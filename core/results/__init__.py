@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is told of a simulated frame besides where everything is: fields, by name. No torch here."""
+"""Results of a simulated frame besides positions: fields, by name. No torch here."""
 
 from .table import RESULTS, ResultRow, in_order
 

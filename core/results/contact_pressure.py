@@ -34,7 +34,7 @@ from ..potentials.ground import EmbeddedPoints
 from ..scene.contact_distances import contact_distances
 from ..state import State
 from ..system import System
-from .fields import Field, IsImplicit, by_body
+from .fields import Field, IsImplicit, split_by_body
 
 Points = NDArray[np.float64]
 
@@ -74,10 +74,10 @@ class SurfaceForces:
             colliders = surface.colliders_at(0, 0.0)
         points = surface.points(state.positions.cpu().numpy(), colliders)
         self._detection.build_swept_candidates(points, points)
-        of_steps = self._of_implicit_steps if is_implicit else self._of_explicit_steps
-        return of_steps(points, self._detection.candidates)[: surface.body_count]
+        find_forces = self._implicit_forces if is_implicit else self._explicit_forces
+        return find_forces(points, self._detection.candidates)[: surface.body_count]
 
-    def _of_implicit_steps(self, points: Points, candidates: Candidates) -> Points:
+    def _implicit_forces(self, points: Points, candidates: Candidates) -> Points:
         barrier = ContactBarrier(self.surface, self._stiffness.copy(), self._is_area_weighted)
         topology, is_area_weighted = self.surface.topology, self._is_area_weighted
         collisions = NormalCollisions.of(
@@ -85,7 +85,7 @@ class SurfaceForces:
         )
         return -barrier.gradient(Stencils.of(collisions, points))
 
-    def _of_explicit_steps(self, points: Points, candidates: Candidates) -> Points:
+    def _explicit_forces(self, points: Points, candidates: Candidates) -> Points:
         contacts = self._linear_contacts(points, candidates)
         forces = _barrier_forces(contacts)[:, None] * contacts.normals
         out = np.zeros_like(points)
@@ -95,7 +95,7 @@ class SurfaceForces:
         return out
 
     def _linear_contacts(self, points: Points, candidates: Candidates) -> Constraints:
-        """Of the points themselves, whatever carries them."""
+        """Find contacts of the points themselves, without the vertices that carry them."""
         surface, distances = self.surface, self._distances
         stencils = candidates.stencils(surface.edges, surface.triangles)
         still, is_near = np.zeros_like(points), np.empty(len(candidates), dtype=np.bool_)
@@ -108,12 +108,12 @@ class SurfaceForces:
         # Friction and how easily points give way have no part in it.
         none = np.zeros_like(distances)
         laws = PairLaws(distances, self._stiffness.copy(), none, none, self._is_area_weighted)
-        found = no_constraints(len(near), 1)
-        own = (itself, still, np.zeros(len(points)))
+        constraints = no_constraints(len(near), 1)
+        motion = (itself, still, np.zeros(len(points)))
         # Nothing is in the way of what has arrived.
-        of_pairs = (near, stencils, dhats, np.zeros(len(candidates), dtype=np.int64))
-        write_pairs(*of_pairs, surface.topology, laws, points, points, *own, found)
-        return found
+        pairs = (near, stencils, dhats, np.zeros(len(candidates), dtype=np.int64))
+        write_pairs(*pairs, surface.topology, laws, points, points, *motion, constraints)
+        return constraints
 
 
 def _barrier_forces(contacts: Constraints) -> NDArray[np.float64]:
@@ -145,27 +145,27 @@ def contact_pressure(system: System, is_implicit: IsImplicit) -> Field:
             "do not record it."
         )
     barrier = system.ground_barrier
-    ground = None if barrier is None else _Carriers.of_ground(system, barrier)
+    ground = None if barrier is None else _Carriers.for_ground(system, barrier)
     forces = None if system.scene.contact is None else SurfaceForces(system)
-    surfaces = None if forces is None else _Carriers.of_surfaces(forces)
+    surfaces = None if forces is None else _Carriers.for_surfaces(forces)
 
     def field(state: State) -> list[Tensor]:
         pressures = np.zeros(system.vertex_count)
         if barrier is not None and ground is not None:
-            own = barrier.normal_force(state.positions)
-            pressures += ground.pressures(own.double().cpu().numpy())
+            ground_forces = barrier.normal_force(state.positions)
+            pressures += ground.pressures(ground_forces.double().cpu().numpy())
         if forces is not None and surfaces is not None:
             own_forces = forces.at(state, is_implicit())
             pressures += surfaces.pressures(np.linalg.norm(own_forces, axis=1))
-        return by_body(system, torch.as_tensor(pressures).to(state.positions))
+        return split_by_body(system, torch.as_tensor(pressures).to(state.positions))
 
     return field
 
 
 @dataclass(frozen=True, eq=False)
 class _Carriers:
-    """How P points of surfaces share forces among N vertices: as these carry them, but that none
-    pulls where others push.
+    """The shares of P surface points' forces that N vertices bear: their interpolation weights,
+    without negative ones.
 
     Args:
         shares: (N, P) sparse, none negative; those of a point sum to one.
@@ -176,7 +176,7 @@ class _Carriers:
     areas: Values
 
     @staticmethod
-    def of_ground(system: System, barrier: GroundBarrier) -> _Carriers:
+    def for_ground(system: System, barrier: GroundBarrier) -> _Carriers:
         points = barrier.points
         corners, shares = barrier.vertices[None], torch.ones(1, len(points))
         if isinstance(points, EmbeddedPoints):
@@ -188,13 +188,13 @@ class _Carriers:
         return _Carriers.of(carried, system.obstacles.areas)
 
     @staticmethod
-    def of_surfaces(forces: SurfaceForces) -> _Carriers:
+    def for_surfaces(forces: SurfaceForces) -> _Carriers:
         surface = forces.surface
         return _Carriers.of(surface.displacement_map, surface.body_areas)
 
     @staticmethod
     def of(carried: Any, areas: Values) -> _Carriers:
-        """By a (P, N) matrix from vertices to points."""
+        """Build the shares from a (P, N) matrix that maps vertices to points."""
         shares = carried.tocsr().maximum(0.0)
         sums = np.asarray(shares.sum(axis=1)).ravel()
         return _Carriers((sparse.diags_array(1.0 / sums) @ shares).T.tocsr(), areas)

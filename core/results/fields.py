@@ -32,7 +32,7 @@ def plastic_strain(system: System, _: IsImplicit) -> Field:
     flow = system.plastic_flow
 
     def field(state: State) -> list[Tensor]:
-        return by_tets(system, lambda part: flow.strains_of(part, state.plastic))
+        return split_by_tets(system, lambda part: flow.strains_of(part, state.plastic))
 
     return field
 
@@ -41,7 +41,7 @@ def speed(system: System, _: IsImplicit) -> Field:
     """|v| of each vertex in m/s."""
 
     def field(state: State) -> list[Tensor]:
-        return by_body(system, torch.linalg.vector_norm(state.velocities, dim=0))
+        return split_by_body(system, torch.linalg.vector_norm(state.velocities, dim=0))
 
     return field
 
@@ -49,12 +49,12 @@ def speed(system: System, _: IsImplicit) -> Field:
 def largest_stretch(system: System, _: IsImplicit) -> Field:
     """The largest singular value of F of each tet: 1 at rest, 2 where it is twice as long."""
 
-    def of_part(part: Elasticity, positions: Tensor) -> Tensor:
+    def stretches(part: Elasticity, positions: Tensor) -> Tensor:
         gradients = part.tets.deformation_gradients(positions)
         return largest_eigenvalue(matmul3(gradients.transpose(0, 1), gradients)).sqrt()
 
     def field(state: State) -> list[Tensor]:
-        return by_tets(system, lambda part: of_part(part, state.positions))
+        return split_by_tets(system, lambda part: stretches(part, state.positions))
 
     return field
 
@@ -86,13 +86,13 @@ def von_mises(system: System, _: IsImplicit) -> Field:
     edition, section 5.5.
     """
 
-    def of_part(part: Elasticity, state: State) -> Tensor:
+    def stresses(part: Elasticity, state: State) -> Tensor:
         stress = cauchy_stress(_solid(part), part.tets.deformation_gradients(state.positions))
         stiffness = part.scale(part.at(state.frame, 0.0))
         return stiffness * (1.5 * less_mean(stress).square().sum((0, 1))).sqrt()
 
     def field(state: State) -> list[Tensor]:
-        return by_tets(system, lambda part: of_part(part, state))
+        return split_by_tets(system, lambda part: stresses(part, state))
 
     return field
 
@@ -125,7 +125,7 @@ IsImplicit = Callable[[], bool]
 
 
 def fields_of(system: System, is_implicit: IsImplicit, names: Sequence[str]) -> dict[str, Field]:
-    """What computes the results of these names for the states of a system.
+    """Return the functions that compute the named results from the states of a system.
 
     Raises:
         SceneError: when there is no such result, or it cannot be had of this system.
@@ -133,25 +133,25 @@ def fields_of(system: System, is_implicit: IsImplicit, names: Sequence[str]) -> 
     return {name: _function(name)(system, is_implicit) for name in in_order(names)}
 
 
-def by_body(system: System, values: Tensor) -> list[Tensor]:
+def split_by_body(system: System, values: Tensor) -> list[Tensor]:
     """(N,) of all vertices, as one tensor a body."""
     return [values[where].contiguous() for where in system.body_slices()]
 
 
-def by_tets(system: System, values: Callable[[Elasticity], Tensor]) -> list[Tensor]:
+def split_by_tets(system: System, values: Callable[[Elasticity], Tensor]) -> list[Tensor]:
     """(M,) a body, from what ``values`` says of the tets of each elasticity."""
-    found: dict[int, Tensor] = {}
+    tet_fields: dict[int, Tensor] = {}
     for part in system.elasticities:
-        start, own = 0, values(part)
+        start, tet_values = 0, values(part)
         for first, mesh in part.tets.meshes:
-            found[first] = own[start : start + len(mesh.tets)]
+            tet_fields[first] = tet_values[start : start + len(mesh.tets)]
             start += len(mesh.tets)
-    return [found[first].contiguous() for first in system.vertex_offsets[:-1]]
+    return [tet_fields[first].contiguous() for first in system.vertex_offsets[:-1]]
 
 
 def _function(name: str) -> Callable[[System, IsImplicit], Field]:
     module, function = RESULTS[name].where.split(".")
-    found: Callable[[System, IsImplicit], Field] = getattr(
+    field: Callable[[System, IsImplicit], Field] = getattr(
         import_module(f".{module}", __package__), function
     )
-    return found
+    return field

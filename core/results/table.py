@@ -69,7 +69,7 @@ RESULTS = {
 
 
 def in_order(names: Sequence[str]) -> tuple[str, ...]:
-    """Each of the names once, in the order of the table.
+    """Return each of the names once, in the order of the table.
 
     Raises:
         SceneError: when there is no such result.

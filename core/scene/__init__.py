@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a user writes: plain descriptions, checked when they are made. No torch here."""
+"""Describe a scene: plain objects that are checked when they are made. No torch here."""

@@ -58,8 +58,10 @@ class Channel:
             samples = samples[None] if samples.ndim == len(shape) else samples
         if len(shape) != samples.ndim - 1 or len(samples) == 0 or not _fits(samples, shape):
             one = ", ".join("N" if size is None else str(size) for size in shape)
-            wanted = f"({one}) or (frames, {one}) numbers" if shape else "a number, or one a frame"
-            raise SceneError(f"{what} must be {wanted}, not {samples.shape}.")
+            expected = (
+                f"({one}) or (frames, {one}) numbers" if shape else "a number, or one a frame"
+            )
+            raise SceneError(f"{what} must be {expected}, not {samples.shape}.")
         broken = np.argwhere(~np.isfinite(samples))
         if len(broken):
             sample, *place = broken[0].tolist()
@@ -70,12 +72,14 @@ class Channel:
 
     @staticmethod
     def constant(values: ArrayLike) -> Channel:
-        """Of what stays as it is."""
+        """Return a channel whose value never changes."""
         return Channel(np.asarray(values, dtype=np.float64)[None])
 
     @staticmethod
     def side_by_side(channels: Sequence[Channel]) -> Channel:
-        """One of the points (P, ...) of the first, then of the second, and so on."""
+        """Join channels of (P, ...) points into one: the points of the first, then of the second,
+        and so on.
+        """
         per_frame = math.lcm(*(channel.per_frame for channel in channels))
         finer = [channel.resampled(per_frame) for channel in channels]
         length = max(len(channel.samples) for channel in finer)
@@ -90,7 +94,9 @@ class Channel:
         return len(self.samples) == 1
 
     def at(self, frame: int, fraction: float = 0.0) -> NDArray[np.float64]:
-        """What it is a ``fraction`` of the way from a frame to the next; frame 0 is the start."""
+        """Return the value a ``fraction`` of the way from a frame to the next; frame 0 is the
+        start.
+        """
         first, second, part = around(frame, fraction, len(self.samples), self.per_frame)
         before: NDArray[np.float64] = self.samples[first]
         if part == 0.0 or self.is_constant:
@@ -98,11 +104,15 @@ class Channel:
         return before + part * (self.samples[second] - before)
 
     def mapped(self, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Channel:
-        """One of other numbers at the same times; ``change`` takes and returns (T, ...) samples."""
+        """Return a channel of changed samples at the same times; ``change`` takes and returns (T,
+        ...) samples.
+        """
         return Channel(change(self.samples), self.per_frame)
 
     def resampled(self, per_frame: int) -> Channel:
-        """The same with ``per_frame`` samples a frame, a multiple of those that it has."""
+        """Return the same values with ``per_frame`` samples a frame, a multiple of the present
+        number.
+        """
         factor = per_frame // self.per_frame
         if factor == 1 or self.is_constant:
             return Channel(self.samples, per_frame)
@@ -169,7 +179,9 @@ def above_zero(values: Channel | ArrayLike, what: str, more: str = "") -> Channe
 
 
 def _fits(samples: NDArray[np.float64], shape: tuple[int | None, ...]) -> bool:
-    return all(size in (own, None) for own, size in zip(samples.shape[1:], shape, strict=True))
+    return all(
+        size in (length, None) for length, size in zip(samples.shape[1:], shape, strict=True)
+    )
 
 
 class FrameTimes:
@@ -188,7 +200,7 @@ class FrameTimes:
 
     @property
     def longest(self) -> float:
-        """Of all frames."""
+        """Return the duration of the longest frame, in seconds."""
         return float(self._seconds.max())
 
     def of(self, frame: int) -> float:
@@ -207,7 +219,7 @@ def _means(scale: Channel) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     middles = 0.5 * (samples[:-1] + samples[1:])
     frames = middles[: len(middles) // per_frame * per_frame].reshape(-1, per_frame)
     rest = middles[len(frames) * per_frame :]
-    means = [float(own.sum()) / per_frame for own in frames]
+    means = [float(frame.sum()) / per_frame for frame in frames]
     if len(rest):
         means.append(float(rest.sum() + (per_frame - len(rest)) * samples[-1]) / per_frame)
     return np.array([*means, samples[-1]])

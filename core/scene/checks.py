@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What descriptions of a scene check of the numbers they are given."""
+"""Check the numbers that describe a scene."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from ..tracked import refuse_tracked
 Vector = tuple[float, float, float]
 
 
-def array(values: object, what: str, wanted: str = "numbers") -> NDArray[Any]:
+def array(values: object, what: str, expected: str = "numbers") -> NDArray[Any]:
     """Numbers of any kind in an array of any shape."""
     refuse_tracked(values, what)
     try:
-        given = np.asarray(values)
+        parsed = np.asarray(values)
     except (TypeError, ValueError) as error:
         raise SceneError(f"{what} must be numbers in rows of one length.") from error
-    if given.dtype.kind not in "biuf":
-        raise SceneError(f"{what} must be {wanted}, not {values!r:.40}.")
-    return given
+    if parsed.dtype.kind not in "biuf":
+        raise SceneError(f"{what} must be {expected}, not {values!r:.40}.")
+    return parsed
 
 
 def numbers(values: object, what: str) -> NDArray[np.float64]:
@@ -35,10 +35,10 @@ def numbers(values: object, what: str) -> NDArray[np.float64]:
 
 def number(value: object, what: str) -> float:
     """One number, finite or not."""
-    given = array(value, what, "a number")
-    if given.ndim:
-        raise SceneError(f"{what} must be one number, not an array of the shape {given.shape}.")
-    return float(given)
+    parsed = array(value, what, "a number")
+    if parsed.ndim:
+        raise SceneError(f"{what} must be one number, not an array of the shape {parsed.shape}.")
+    return float(parsed)
 
 
 def positions(values: object, what: str) -> NDArray[np.float64]:
@@ -60,25 +60,25 @@ def whole_numbers(values: object, what: str) -> NDArray[np.int32]:
     """Indices in an array of any shape."""
     refuse_tracked(values, what)
     try:
-        given = np.asarray(values)
+        parsed = np.asarray(values)
     except ValueError as error:
         raise SceneError(
             f"{what} is given by its index, and these are in rows of different lengths; split "
             "faces into triangles first."
         ) from error
-    if given.dtype == bool and given.size:
+    if parsed.dtype == bool and parsed.size:
         raise SceneError(
             f"{what} is given by its index, not by a mask of true and false; np.flatnonzero(mask) "
             "makes indices of one."
         )
-    if given.dtype.kind not in "iu" and given.size:
+    if parsed.dtype.kind not in "iu" and parsed.size:
         raise SceneError(
-            f"{what} is given by its index, a whole number, not by {given.flat[0]!s:.40}; make an "
+            f"{what} is given by its index, a whole number, not by {parsed.flat[0]!s:.40}; make an "
             "array of integers of them."
         )
-    array = given.astype(np.int32, copy=False)
-    if (array != given).any():
-        raise SceneError(f"{what} cannot be {given[array != given][0]}; there are not so many.")
+    array = parsed.astype(np.int32, copy=False)
+    if (array != parsed).any():
+        raise SceneError(f"{what} cannot be {parsed[array != parsed][0]}; there are not so many.")
     return array
 
 
@@ -128,30 +128,30 @@ def vector(values: object, what: str) -> Vector:
 
 def finite(value: object, what: str) -> None:
     """A number that is neither infinite nor none at all."""
-    if not math.isfinite(given := number(value, what)):
-        raise SceneError(f"{what} must be a finite number, not {given:g}.")
+    if not math.isfinite(amount := number(value, what)):
+        raise SceneError(f"{what} must be a finite number, not {amount:g}.")
 
 
 def at_least_zero(value: object, what: str, unit: str = "") -> None:
     """A finite number that is not negative."""
-    if not 0.0 <= (given := number(value, what)) < math.inf:
-        raise SceneError(f"{what} must be 0 or more{unit}, not {given:g}.")
+    if not 0.0 <= (amount := number(value, what)) < math.inf:
+        raise SceneError(f"{what} must be 0 or more{unit}, not {amount:g}.")
 
 
 def above_zero(value: object, what: str, unit: str = "") -> None:
     """A finite number above zero."""
-    if not 0.0 < (given := number(value, what)) < math.inf:
-        raise SceneError(f"{what} must be above 0{unit}, not {given:g}.")
+    if not 0.0 < (amount := number(value, what)) < math.inf:
+        raise SceneError(f"{what} must be above 0{unit}, not {amount:g}.")
 
 
 def share(value: object, what: str) -> None:
     """A number from 0 to 1."""
-    if not 0.0 <= (given := number(value, what)) <= 1.0:
-        raise SceneError(f"{what} must be 0 … 1, not {given:g}.")
+    if not 0.0 <= (amount := number(value, what)) <= 1.0:
+        raise SceneError(f"{what} must be 0 … 1, not {amount:g}.")
 
 
 def choice(value: object, choices: object, what: str) -> None:
-    """One of the words of a ``Literal``."""
+    """Check that a value is one of the words of a ``Literal``."""
     names = get_args(choices)
     if not isinstance(value, str) or value not in names:
         raise SceneError(f"{what} must be one of {', '.join(names)}, not {value!r}.")
@@ -166,7 +166,7 @@ def whole_number(value: object, what: str) -> int:
 
 
 def time_steps(frame_time: float, substeps: int | None) -> int | None:
-    """How long a frame is, and of how many steps; these as an int, or None."""
+    """Check the seconds and the steps of a frame; return the step count as an int, or None."""
     if not 0.0 < frame_time < math.inf:
         raise SceneError(f"The time of a frame must be above 0 s, not {frame_time:g}.")
     if substeps is None:

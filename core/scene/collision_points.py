@@ -41,8 +41,10 @@ class CollisionPoints:
 
     @staticmethod
     def of(body: SoftBody, mesh: TetMesh) -> CollisionPoints:
-        """Those of the surface that is seen, else all vertices: one inside, which only a crushed
-        body brings to the ground, has the face of a cube of its volume."""
+        """Return the points of the visible surface, or all vertices where there is none: one
+        inside, which only a crushed body brings to the ground, has the face of a cube of its
+        volume.
+        """
         surface = body.seen_surface
         if surface is None or surface.embedding is None:
             count = len(mesh.vertices)
@@ -61,9 +63,11 @@ class CollisionPoints:
         return CollisionPoints(corners[order], shares, areas[order])
 
     def movable(self, free: NDArray[np.bool_], wholly: bool = False) -> CollisionPoints:
-        """Those of which any of the (N,) vertices is free, or ``wholly`` all of them."""
-        own = free[self.corners]
-        kept = own.all(axis=1) if wholly else own.any(axis=1)
+        """Return the points that any of their (N,) vertices can move, or with ``wholly`` all of
+        them.
+        """
+        is_free = free[self.corners]
+        kept = is_free.all(axis=1) if wholly else is_free.any(axis=1)
         return CollisionPoints(self.corners[kept], self.shares[kept], self.areas[kept])
 
     def at(self, positions: FloatArray) -> FloatArray:

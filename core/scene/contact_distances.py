@@ -51,11 +51,11 @@ def contact_distances(scene: Scene) -> NDArray[np.float64]:
     edges = [float(mesh.mean_edges.mean()) for mesh in meshes]
     chosen = scene.contact.distance
     if chosen is None:
-        own = [
+        body_distances = [
             min(SURFACE_DISTANCE_RATIO * body_diagonal(body), MAX_EDGE_RATIO * edge)
             for body, edge in zip(scene.bodies, edges, strict=True)
         ]
-        return of_pairs(own, len(scene.meshes))
+        return pair_distances(body_distances, len(scene.meshes))
     shortest, body = min(zip(edges, scene.bodies, strict=True), key=lambda pair: pair[0])
     if chosen > shortest:
         raise SceneError(
@@ -63,15 +63,17 @@ def contact_distances(scene: Scene) -> NDArray[np.float64]:
             f"of {body.name}, {shortest:.3g} m: its surface would push itself apart. Choose at "
             f"most {MAX_EDGE_RATIO * shortest:.3g} m, or 0 for one that fits."
         )
-    return of_pairs([chosen] * len(meshes), len(scene.meshes))
+    return pair_distances([chosen] * len(meshes), len(scene.meshes))
 
 
-def of_pairs(own: list[float], colliders: int) -> NDArray[np.float64]:
-    """(O, O) of every two objects the lesser of what bodies have of their ``own``; colliders take
-    what the body has, and do not touch each other."""
-    lengths = np.append(own, np.full(colliders, np.inf))
+def pair_distances(body_distances: list[float], colliders: int) -> NDArray[np.float64]:
+    """Return the (O, O) distances of object pairs in metres: the lesser of the bodies' distances.
+
+    Colliders take the distance of the body. Two colliders never touch, so their distance is zero.
+    """
+    lengths = np.append(body_distances, np.full(colliders, np.inf))
     table = np.minimum.outer(lengths, lengths)
-    table[len(own) :, len(own) :] = 0.0
+    table[len(body_distances) :, len(body_distances) :] = 0.0
     return table
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How bodies touch each other, and the meshes they land on. No torch here."""
+"""Describe contact of bodies with each other and with mesh colliders. No torch here."""
 
 from __future__ import annotations
 
@@ -140,8 +140,8 @@ class Collider:
 
 @dataclass(eq=False)
 class ContactSurface:
-    """What touches, where that is not the boundary of the tetrahedra: the surface an artist sees,
-    or a coarser one in its place.
+    """A surface that collides in place of the boundary of the tetrahedra: the visible one, or a
+    coarser one.
 
     Args:
         points: (V, 3) at rest, in metres.

@@ -25,7 +25,7 @@ Number = Channel | float
 
 @dataclass(eq=False)
 class VelocityGrid:
-    """What flows in a box, at the start and after each frame, and in between linearly.
+    """A grid of velocities in a box, at the start and after each frame, and linear in between.
 
     Args:
         velocities: (T, Z, Y, X, 3) at the centres of cells, along the axes of the box, or
@@ -136,7 +136,7 @@ _ENDLESS_DISTANCE = 1e30
 
 @dataclass(eq=False)
 class Falloff:
-    """How a field weakens away from its source: by (1 + d − d_min)^−power beyond a distance d_min,
+    """The decay of a field away from its source: by (1 + d − d_min)^−power beyond a distance d_min,
     to nothing beyond d_max.
 
     Args:
@@ -246,14 +246,14 @@ class ForceField(DescribedForce):
     def parameters(self) -> Channel:
         """(17,) of the origin, the axis, and the numbers in their order; of a fluid flow then the
         matrix, the speed and the time of its grid in frames."""
-        own = [getattr(self, name) for name in OWN_NUMBERS]
+        numbers = [getattr(self, name) for name in OWN_NUMBERS]
         falloff = [getattr(self.falloff, name) for name in FALLOFF_NUMBERS]
         endless = [_ENDLESS_DISTANCE if value is None else value for value in falloff]
         grid, moving = self.grid, []
         if grid is not None:
             frames = np.arange(len(grid.velocities), dtype=float)
             moving = [grid.matrix, grid.speed, Channel(frames)]
-        return _row([self.origin, self.axis, *own, *endless, *moving])
+        return _row([self.origin, self.axis, *numbers, *endless, *moving])
 
 
 @tracks_tensors

@@ -64,7 +64,7 @@ class Drag(BodyForce):
 
 @dataclass(frozen=True)
 class Pressure(BodyForce):
-    """Of the gas in a body's hollows, or, where it has none, as if all of it were gas.
+    """The pressure of the gas in a body's hollows; a body without gas counts as all gas.
 
     Args:
         pascal: above that around the body; below 0 it is sucked in.
@@ -75,7 +75,7 @@ class Pressure(BodyForce):
 
 @dataclass(frozen=True)
 class TargetVolume(BodyForce):
-    """Of the gas in a body: what it swells or shrinks to, as far as its walls let it.
+    """The volume that the gas in a body swells or shrinks to, as far as its walls let it.
 
     Args:
         factors: on the volume that the gas has in the modelled shape.

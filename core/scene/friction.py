@@ -46,7 +46,7 @@ class Coefficients(NamedTuple):
 
     @property
     def drop(self) -> Any:
-        """By what share of the static coefficient the kinetic one is lower."""
+        """Return the fraction by which the kinetic coefficient is lower than the static one."""
         return 1.0 - self.kinetic / self.static.clip(NO_FRICTION)
 
 
@@ -80,17 +80,17 @@ class FrictionTable:
             objects, names = [*objects, scene.ground], [*names, GROUND]
         static = combined([item.friction for item in objects], contact.friction)
         kinetic = combined([_sliding(item) for item in objects], _sliding(contact))
-        self.of_all = Coefficients(static, np.minimum(kinetic, static))
+        self.all_pairs = Coefficients(static, np.minimum(kinetic, static))
         self.is_named = np.zeros(static.shape, dtype=bool)
         self._bodies, self._meshes = len(scene.bodies), len(scene.meshes)
         for pair in contact.pairs:
             self._set(pair, np.array(names))
 
     @property
-    def of_meshes(self) -> Coefficients:
-        """(O, O) of the bodies and then the mesh colliders."""
+    def mesh_pairs(self) -> Coefficients:
+        """Return the (O, O) coefficients between the bodies, then the mesh colliders."""
         count = self._bodies + self._meshes
-        return Coefficients(*(table[:count, :count] for table in self.of_all))
+        return Coefficients(*(table[:count, :count] for table in self.all_pairs))
 
     def on_sphere(self, index: int) -> Coefficients:
         """(B,) of the bodies on one of the spheres."""
@@ -102,31 +102,31 @@ class FrictionTable:
         return self._on(-1)
 
     def _on(self, index: int) -> Coefficients:
-        return Coefficients(*(table[: self._bodies, index] for table in self.of_all))
+        return Coefficients(*(table[: self._bodies, index] for table in self.all_pairs))
 
     def _set(self, pair: PairFriction, names: NDArray[np.str_]) -> None:
         first, second = (_indices(names, name) for name in (pair.first, pair.second))
-        tables = (*self.of_all, self.is_named)
+        tables = (*self.all_pairs, self.is_named)
         for table, value in zip(tables, (pair.friction, _sliding(pair), True), strict=True):
             table[np.ix_(first, second)] = value
             table[np.ix_(second, first)] = value
 
 
-def combined(own: list[float | None], default: float | None) -> Values:
+def combined(coefficients: list[float | None], default: float | None) -> Values:
     """(O, O) what the coefficients of every two surfaces come to.
 
     Args:
-        own: of each surface; None has the other's.
+        coefficients: of each surface; None takes the other's.
         default: where neither has any.
     """
-    values = np.array(own, dtype=np.float64)
+    values = np.array(coefficients, dtype=np.float64)
     first, second = np.broadcast_arrays(values[:, None], values)
     means = np.sqrt(first * second)
     # The root of a square may differ by rounding.
     means = np.where(first == second, first, means)
     one = np.where(np.isnan(first), second, first)
-    found = np.where(np.isnan(means), one, means)
-    return np.where(np.isnan(found), np.array(default, dtype=np.float64), found)
+    pair_values = np.where(np.isnan(means), one, means)
+    return np.where(np.isnan(pair_values), np.array(default, dtype=np.float64), pair_values)
 
 
 def _sliding(item: SoftBody | Collider | Sphere | Ground | Contact | PairFriction) -> float | None:
@@ -135,13 +135,13 @@ def _sliding(item: SoftBody | Collider | Sphere | Ground | Contact | PairFrictio
 
 
 def _indices(names: NDArray[np.str_], name: str) -> NDArray[np.intp]:
-    found = np.flatnonzero(names == name)
-    if len(found) == 0:
+    indices = np.flatnonzero(names == name)
+    if len(indices) == 0:
         known = ", ".join(dict.fromkeys(names.tolist()))
         raise SceneError(
             f"Contact: a pair names {name!r}, which is not among the objects that touch: {known}."
         )
-    return found
+    return indices
 
 
 # The law. A contact with a tangential displacement s since the step began is held back by

@@ -81,8 +81,8 @@ class Goals(BodyForce):
         """
         checks.indices(self.vertices, count, f"{name}: a vertex with a goal")
 
-    def _check_falloff(self, given: float) -> None:
-        depth = checks.number(given, "The depth to which goals fall off")
+    def _check_falloff(self, falloff: float) -> None:
+        depth = checks.number(falloff, "The depth to which goals fall off")
         if not 0.0 < depth <= 1.0:
             raise SceneError(
                 "The depth to which goals fall off is a share of the greatest depth of the body, "
@@ -104,4 +104,4 @@ class GoalDampers(BodyForce):
 
 @dataclass(frozen=True, eq=False)
 class Support(BodyForce):
-    """What bears the weight of a body that goes by a pose."""
+    """The force that bears the weight of a body with an animated pose."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands still for bodies to land on: the ground, and spheres."""
+"""Describe the fixed obstacles that bodies land on: the ground, and spheres."""
 
 from __future__ import annotations
 

@@ -56,9 +56,9 @@ class Paint:
         enough = self.factors > 0.0 if needs_some else self.factors >= 0.0
         wrong = np.flatnonzero(~(enough & np.isfinite(self.factors)))
         if len(wrong):
-            wanted = "above 0" if needs_some else "0 or more"
+            expected = "above 0" if needs_some else "0 or more"
             raise SceneError(
-                f"the factor on {self.setting} must be {wanted} everywhere, and is "
+                f"the factor on {self.setting} must be {expected} everywhere, and is "
                 f"{self.factors.flat[wrong[0]]:g} at vertex {wrong[0]}."
             )
 
@@ -100,5 +100,7 @@ class SurfacePaint:
         exactly = len(points) * len(self.triangles) <= _MAX_PAIRS
         closest = closest_points if exactly else closest_among_near
         triangle, weights = closest(points, self.points, self.triangles)
-        found: NDArray[np.float64] = (weights * self.factors[self.triangles[triangle]]).sum(axis=1)
-        return found
+        factors: NDArray[np.float64] = (weights * self.factors[self.triangles[triangle]]).sum(
+            axis=1
+        )
+        return factors

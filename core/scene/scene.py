@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is simulated together: a plain description, checked when it is made. No torch here."""
+"""Describe a whole simulated scene: a plain object, checked when it is made. No torch here."""
 
 from __future__ import annotations
 
@@ -94,8 +94,10 @@ class Scene:
         """The bodies that go through themselves although there is contact."""
         if self.contact is None:
             return set()
-        wanted = self.contact.self_contact
-        return {k for k, body in enumerate(self.bodies) if not (wanted and body.self_contact)}
+        is_scene_wide = self.contact.self_contact
+        return {
+            k for k, body in enumerate(self.bodies) if not (is_scene_wide and body.self_contact)
+        }
 
     @property
     def couples_bodies(self) -> bool:
@@ -110,7 +112,7 @@ class Scene:
 
     @property
     def stitches(self) -> list[Stitches]:
-        """Those among its forces."""
+        """Return the stitches among the forces."""
         return [force for force in self.forces if isinstance(force, Stitches)]
 
     @property
@@ -123,23 +125,23 @@ class Scene:
 
     def _check_kinds(self) -> None:
         for name, kinds in _LISTS.items():
-            given = getattr(self, name)
-            wanted = " or ".join(kind.__name__ for kind in kinds)
-            if not isinstance(given, (list, tuple)):
+            value = getattr(self, name)
+            expected = " or ".join(kind.__name__ for kind in kinds)
+            if not isinstance(value, (list, tuple)):
                 raise SceneError(
-                    f"The {name} of a scene must be a list of {wanted}, and is {kind_of(given)}."
+                    f"The {name} of a scene must be a list of {expected}, and is {kind_of(value)}."
                 )
-            for item in given:
+            for item in value:
                 if not isinstance(item, kinds):
                     raise SceneError(
-                        f"Each of the {name} of a scene must be of the kind {wanted}, and one is "
+                        f"Each of the {name} of a scene must be of the kind {expected}, and one is "
                         f"{kind_of(item)}."
                     )
         for name, kind in (("ground", Ground), ("contact", Contact)):
-            if not isinstance(given := getattr(self, name), kind | None):
+            if not isinstance(value := getattr(self, name), kind | None):
                 raise SceneError(
                     f"The {name} of a scene must be of the kind {kind.__name__}, or None, and is "
-                    f"{kind_of(given)}."
+                    f"{kind_of(value)}."
                 )
 
     def _check_stitches(self, stitches: Stitches) -> None:

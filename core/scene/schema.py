@@ -49,22 +49,22 @@ def check_kinds(item: object, what: str) -> None:
             raise SceneError(f"{what}: {name} must be True or False, not {_short(value)}.")
         if not kinds or conforms(value, hint):
             continue
-        wanted = " or ".join(kind.__name__ for kind in kinds)
+        expected = " or ".join(kind.__name__ for kind in kinds)
         if get_origin(hint) is list:
-            raise SceneError(f"{what}: {name} must be a list of {wanted} alone.")
+            raise SceneError(f"{what}: {name} must be a list of {expected} alone.")
         more = ", or None," if conforms(None, hint) else ""
         raise SceneError(
-            f"{what}: {name} must be of the kind {wanted}{more} and is {kind_of(value)}."
+            f"{what}: {name} must be of the kind {expected}{more} and is {kind_of(value)}."
         )
 
 
 def kind_of(value: object) -> str:
-    """Such as ``of the kind int``."""
+    """Return the name of a value's kind for messages, such as ``of the kind int``."""
     return "None" if value is None else f"of the kind {type(value).__name__}"
 
 
 def _kinds(hint: Any) -> list[type]:
-    """Of names and descriptions that an annotation allows; none of numbers and words."""
+    """Return the names and descriptions that an annotation allows; none for numbers and words."""
     if get_origin(hint) in (Union, UnionType, list):
         parts = [_kinds(part) for part in get_args(hint) if part is not NoneType]
         return [kind for part in parts for kind in part] if all(parts) else []
@@ -104,21 +104,21 @@ def conforms(value: object, hint: Any) -> bool:
 
 
 def _without_alias(hint: Any) -> Any:
-    """What an annotation stands for that is a type alias, as numpy's ``NDArray`` is from 2.5 on."""
+    """Return the annotation behind a type alias, as numpy's ``NDArray`` is from 2.5 on."""
     alias = get_origin(hint)
     return alias.__value__[get_args(hint)] if hasattr(alias, "__value__") else hint
 
 
 def _conform(values: list[Any] | tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
-    """Of lists, of tuples of any length, and of tuples that have one annotation a member."""
+    """Check lists, tuples of any length, and tuples that have one annotation a member."""
     if len(hints) == 1 or hints[1:] == (Ellipsis,):
         return all(conforms(value, hints[0]) for value in values)
     return len(values) == len(hints) and all(map(conforms, values, hints))
 
 
 def _is_array_of(array: np.ndarray[Any, Any], dtype: Any) -> bool:
-    wanted = get_args(dtype)[0]
-    kinds = next(kinds for kind, kinds in _KINDS if issubclass(wanted, kind))
+    scalar = get_args(dtype)[0]
+    kinds = next(kinds for kind, kinds in _KINDS if issubclass(scalar, kind))
     return array.dtype.kind in kinds and bool(np.isfinite(array).all())
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a body is drawn as: the surface that is to be filled, and the points that it carries along.
-No torch here."""
+"""Describe the render mesh of a body: the surface to fill, and the points that it carries along. No
+torch here.
+"""
 
 from __future__ import annotations
 

@@ -186,9 +186,14 @@ class SoftBody:
             return
         self._check_lengths(None)
         self.mesh.check(self.name, self.plasticity is not None)
-        of_tets = self.pinned, self.pin_path, self.initial_positions, self.initial_velocities
-        more = self.goals, self.rest_shape, self.accelerations
-        if any(given is not None for given in (*of_tets, *more)):
+        vertex_settings = (
+            self.pinned,
+            self.pin_path,
+            self.initial_positions,
+            self.initial_velocities,
+        )
+        other_settings = self.goals, self.rest_shape, self.accelerations
+        if any(value is not None for value in (*vertex_settings, *other_settings)):
             raise SceneError(
                 f"{self.name}: a surface has no tet vertices yet to pin, place, reshape or draw to "
                 "goals; take points of its skin, or tetrahedralize first."
@@ -196,7 +201,7 @@ class SoftBody:
 
     @property
     def forces(self) -> list[BodyForce]:
-        """What acts on it alone."""
+        """Return the forces that act on this body alone."""
         skins = None if self.skin is None else self.skin.goals
         forces: list[BodyForce] = []
         for goals in (self.goals, skins):
@@ -230,8 +235,10 @@ class SoftBody:
     def is_sag_free(self) -> bool:
         """Whether it is at rest where an animation has it."""
         skins = None if self.skin is None else self.skin.goals
-        wanted = any(goals is not None and goals.sag_free for goals in (self.goals, skins))
-        return self.pose is not None or wanted
+        has_sag_free_goals = any(
+            goals is not None and goals.sag_free for goals in (self.goals, skins)
+        )
+        return self.pose is not None or has_sag_free_goals
 
     @property
     def has_pressure(self) -> bool:
@@ -244,10 +251,10 @@ class SoftBody:
         kinds = self.stiffness_damping, self.viscosity, self.loss_factor
         return any(bool(np.any(kind)) for kind in kinds)
 
-    def _check_target_volume(self, given: Channel | float) -> None:
+    def _check_target_volume(self, value: Channel | float) -> None:
         what = f"{self.name}: the target volume"
-        found = channel.above_zero(given, what, "; 1 is the volume as it was modelled")
-        self.target_volume = channel.number(found, what)
+        checked = channel.above_zero(value, what, "; 1 is the volume as it was modelled")
+        self.target_volume = channel.number(checked, what)
 
     def _check_pose(self) -> None:
         if not self.is_sag_free:
@@ -269,8 +276,8 @@ class SoftBody:
 
     def _check_values(self) -> None:
         for name, (least, example) in _LEAST.items():
-            given = getattr(self, name)
-            values = checks.numbers(given, f"{self.name}: the {name.replace('_', ' ')}")
+            value = getattr(self, name)
+            values = checks.numbers(value, f"{self.name}: the {name.replace('_', ' ')}")
             if values.ndim:
                 setattr(self, name, np.ascontiguousarray(values))
             enough = values > 0.0 if name == "density" else values >= 0.0
@@ -299,17 +306,17 @@ class SoftBody:
         if self.accelerations is not None:
             what = f"{self.name}: the accelerations"
             self.accelerations = Channel.of(self.accelerations, what, count, 3)
-        self.initial_positions = self._of_vertices(self.initial_positions, "start shape", count)
-        self.initial_velocities = self._of_vertices(
+        self.initial_positions = self._vertex_values(self.initial_positions, "start shape", count)
+        self.initial_velocities = self._vertex_values(
             self.initial_velocities, "field of velocities at the start", count
         )
 
-    def _of_vertices(
-        self, given: NDArray[np.float64] | None, what: str, count: int
+    def _vertex_values(
+        self, vertex_values: NDArray[np.float64] | None, what: str, count: int
     ) -> NDArray[np.float64] | None:
-        if given is None:
+        if vertex_values is None:
             return None
-        values = checks.positions(given, f"{self.name}: the {what}")
+        values = checks.positions(vertex_values, f"{self.name}: the {what}")
         if len(values) != count:
             raise SceneError(
                 f"{self.name}: the {what} has {len(values)} vertices, the mesh {count}."
@@ -317,7 +324,7 @@ class SoftBody:
         return values
 
     def _check_start(self) -> None:
-        """Of the shape that it starts in."""
+        """Check the shape that the body starts in."""
         if isinstance(self.start, PosedStart):
             if self.skin is None:
                 raise SceneError(f"{self.name}: it has no skin that could be posed; give it one.")
@@ -326,12 +333,14 @@ class SoftBody:
             raise SceneError(f"{self.name}: it has two start shapes; keep one of them.")
 
     def _check_lengths(self, tets: int | None) -> None:
-        """Of what may have one value a tet; None where there are no tets yet."""
+        """Check settings that may have one value a tet; ``tets`` is None where there are no tets
+        yet.
+        """
         material = [(f"material's {name}", getattr(self.material, name)) for name in PARAMETERS]
-        own = [(name.replace("_", " "), getattr(self, name)) for name in _LEAST]
+        settings = [(name.replace("_", " "), getattr(self, name)) for name in _LEAST]
         if self.plasticity is not None:
-            own.append(("yield stress", self.plasticity.yield_stress))
-        for name, value in material + own:
+            settings.append(("yield stress", self.plasticity.yield_stress))
+        for name, value in material + settings:
             shape = np.shape(value)
             if shape == () or shape == (tets,):
                 continue

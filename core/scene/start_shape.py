@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a body is when a simulation starts. No torch here."""
+"""Compute the positions and velocities of a body at the start of a simulation. No torch here."""
 
 from __future__ import annotations
 
@@ -65,5 +65,5 @@ def start_velocities(body: SoftBody, frame_time: float) -> NDArray[np.float64]:
     velocities: NDArray[np.float64] = body.velocity + np.cross(body.angular_velocity, arms)
     if (pose := body.pose) is not None and not pose.is_constant:
         velocities += (pose.samples[1] - pose.samples[0]) * (pose.per_frame / frame_time)
-    own = body.initial_velocities
-    return velocities if own is None else velocities + own
+    initial = body.initial_velocities
+    return velocities if initial is None else velocities + initial

@@ -92,7 +92,7 @@ class Stitches(DescribedForce):
 
 
 def _indices(points: NDArray[np.int32]) -> NDArray[np.int32]:
-    found = checks.whole_numbers(points, "A stitched point").ravel()
-    if len(found) == 0:
+    indices = checks.whole_numbers(points, "A stitched point").ravel()
+    if len(indices) == 0:
         raise SceneError("Stitches: there is no point to stitch.")
-    return found
+    return indices

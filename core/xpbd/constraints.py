@@ -42,19 +42,19 @@ def colour_tets(corners: NDArray[np.integer[Any]], vertex_count: int) -> NDArray
 def _independent(
     corners: NDArray[np.integer[Any]], tets: NDArray[np.int64], vertex_count: int
 ) -> NDArray[np.int64]:
-    """Those of ``tets`` that can be taken one after the other without sharing a vertex."""
+    """Select from ``tets`` a set in which no two share a vertex."""
     chosen: list[NDArray[np.int64]] = []
     taken = np.zeros(vertex_count, dtype=bool)
     while len(tets):
-        own, rank = corners[:, tets], np.arange(len(tets))
+        tet_corners, rank = corners[:, tets], np.arange(len(tets))
         # The first tet at each vertex: what is written last stays.
         first = np.empty(vertex_count, dtype=np.int64)
-        first[own.T[::-1].ravel()] = rank[::-1].repeat(4)
+        first[tet_corners.T[::-1].ravel()] = rank[::-1].repeat(4)
         # One that is first at all its corners is in.
-        wins = (first[own] == rank).all(axis=0)
+        wins = (first[tet_corners] == rank).all(axis=0)
         chosen.append(tets[wins])
-        taken[own[:, wins]] = True
-        tets = tets[~taken[own].any(axis=0)]
+        taken[tet_corners[:, wins]] = True
+        tets = tets[~taken[tet_corners].any(axis=0)]
     return np.concatenate(chosen)
 
 

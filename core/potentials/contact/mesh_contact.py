@@ -15,7 +15,7 @@ from torch import Tensor
 from ...assembly.block_matrix import BlockMatrix, OffPatternBlocks
 from ...assembly.tensor_channel import CachedAt
 from ...geometry.tet_mesh import TetMesh
-from ...scene.contact_distances import contact_distances, of_pairs
+from ...scene.contact_distances import contact_distances, pair_distances
 from ...scene.friction import FrictionTable
 from ...scene.scene import Scene
 from ..potential import Potential, TimeStep
@@ -70,14 +70,14 @@ class MeshContact(Potential):
         elif contact.stiffness is None:
             self._adaptive = AdaptiveStiffness(float(self.distances.max()), mean_mass)
         self.barrier = ContactBarrier(self.surface, stiffness, self._area_weighted)
-        coefficients = FrictionTable(scene).of_meshes
+        coefficients = FrictionTable(scene).mesh_pairs
         self._friction: ContactFriction | None = None
         if coefficients.act:
             self._friction = ContactFriction(self.surface, self.barrier, coefficients)
         self._updates = contact.friction_updates or math.inf
         self._updates_left = 0.0
         #: (O, O) diagonal of the smaller one of two objects, in metres.
-        self.sizes = of_pairs([mesh.diagonal for mesh in meshes], len(scene.meshes))
+        self.sizes = pair_distances([mesh.diagonal for mesh in meshes], len(scene.meshes))
         self._limit = DisplacementLimit(self.surface)
         self._stencils = CachedAt(self._find_stencils)
         self._static_candidates = CachedAt(self._find_static_candidates)

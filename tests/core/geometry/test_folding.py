@@ -16,11 +16,11 @@ from ..wheel import ORDERS, fan, wheel
 def test_tets_around_an_edge_in_two_turns_are_folded_although_none_is_inside_out(order) -> None:
     mesh, twice = wheel(order=order), fan(2)
     assert (signed_volumes(twice, mesh.tets) > 0.0).all()
-    assert Folds(mesh).found(twice)
-    assert not Folds(mesh).found(fan(1, pointed=0.1))
+    assert Folds(mesh).has_folds(twice)
+    assert not Folds(mesh).has_folds(fan(1, pointed=0.1))
     # Wherever it is.
-    assert Folds(mesh).found(np.add(twice, [7.0, -3.0, 5.0]))
-    assert not Folds(mesh).found(np.add(2.0 * fan(1, pointed=0.1), [7.0, -3.0, 5.0]))
+    assert Folds(mesh).has_folds(np.add(twice, [7.0, -3.0, 5.0]))
+    assert not Folds(mesh).has_folds(np.add(2.0 * fan(1, pointed=0.1), [7.0, -3.0, 5.0]))
 
 
 def test_tets_that_go_round_an_edge_at_the_boundary_twice_at_rest_are_not() -> None:
@@ -30,7 +30,7 @@ def test_tets_that_go_round_an_edge_at_the_boundary_twice_at_rest_are_not() -> N
     vertices = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0], *around])
     tets = [[0, 1, k, k + 1] for k in range(2, 14)]
     mesh = TetMesh(vertices, tets)
-    assert not Folds(mesh).found(1.5 * mesh.vertices)
+    assert not Folds(mesh).has_folds(1.5 * mesh.vertices)
 
 
 def test_a_tet_that_is_inside_out_is_folded(make_block) -> None:
@@ -39,15 +39,15 @@ def test_a_tet_that_is_inside_out_is_folded(make_block) -> None:
     corner = int(np.argmax(moved.sum(axis=1)))
     moved[corner] -= 0.9
     assert (signed_volumes(moved, mesh.tets) <= 0.0).any()
-    assert Folds(mesh).found(moved)
-    assert Folds(mesh).found(mesh.vertices * [1.0, 1.0, 0.0])
+    assert Folds(mesh).has_folds(moved)
+    assert Folds(mesh).has_folds(mesh.vertices * [1.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize("matrix", [np.diag([3.0, 0.5, 0.2]), [[1, 4, 0], [0, 1, 0], [0, 2, 1]]])
 def test_a_body_that_is_only_stretched_and_sheared_is_not(make_block, matrix) -> None:
     mesh = make_block((3, 2, 2))
-    assert not Folds(mesh).found(mesh.vertices @ np.asarray(matrix, dtype=float))
-    assert not Folds(mesh).found(mesh.vertices)
+    assert not Folds(mesh).has_folds(mesh.vertices @ np.asarray(matrix, dtype=float))
+    assert not Folds(mesh).has_folds(mesh.vertices)
 
 
 def test_a_body_rolled_up_beyond_a_turn_is_not_folded(make_block) -> None:
@@ -57,4 +57,4 @@ def test_a_body_rolled_up_beyond_a_turn_is_not_folded(make_block) -> None:
     radius = 1.0 + across
     rolled = 1.5 * np.column_stack([radius * np.sin(along), radius * np.cos(along), up])
     assert (signed_volumes(rolled, mesh.tets) > 0.0).all()
-    assert not Folds(mesh).found(rolled)
+    assert not Folds(mesh).has_folds(rolled)

@@ -48,13 +48,13 @@ def refusal(described: Scene) -> IntersectionError:
 def check_repaired(before: Scene, after: Scene) -> None:
     """Free of intersections, with a gap, sound tets, little moved, and rest shapes as they were."""
     shapes, at_first = InitialConfiguration(after), InitialConfiguration(before)
-    pairs = {pair for pair, _ in find_intersections(at_first.surfaces()).by_objects()}
+    pairs = {pair for pair, _ in find_intersections(at_first.surfaces()).object_pairs()}
     assert pairs
     surfaces = shapes.surfaces()
     assert len(find_intersections(surfaces)) == 0
     distances = contact_distances(after)
     gap = 0.99 * MIN_DISTANCE_RATIO * min(distances[pair] for pair in pairs)
-    assert len(find_close(surfaces, gap).of_objects({p for p in pairs if p[0] != p[1]})) == 0
+    assert len(find_close(surfaces, gap).between({p for p in pairs if p[0] != p[1]})) == 0
     for own, old, was in zip(shapes.bodies, at_first.bodies, before.bodies, strict=True):
         assert own.mesh is was.mesh
         moved = np.linalg.norm(own.positions - old.positions, axis=1)

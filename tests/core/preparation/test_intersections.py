@@ -91,7 +91,7 @@ def test_stacked_boxes_touch_and_are_named_by_their_faces():
     assert len(found)
     heights = surfaces.vertices[surfaces.triangles[found.triangles]][..., 2]
     assert ((heights == 1.0).any(axis=2)).all()
-    ((objects, triangles),) = found.by_objects()
+    ((objects, triangles),) = found.object_pairs()
     assert objects == (0, 1)
     assert (triangles[:, 0] < len(lower[1])).all() and (triangles[:, 1] >= len(lower[1])).all()
 
@@ -113,7 +113,7 @@ def test_objects_that_may_not_meet_are_left_out():
     assert set(map(tuple, everything.objects)) == {(0, 1), (0, 2), (1, 2)}
     some = find_intersections(together(*three, excluded={(2, 0), (1, 1)}))
     assert set(map(tuple, some.objects)) == {(0, 1), (1, 2)}
-    same = everything.of_objects({(0, 1), (1, 2)})
+    same = everything.between({(0, 1), (1, 2)})
     np.testing.assert_array_equal(some.triangles, same.triangles)
     colliders = find_intersections(together(*three, excluded={(1, 1), (1, 2), (2, 2)}))
     assert set(map(tuple, colliders.objects)) == {(0, 1), (0, 2)}

@@ -34,7 +34,7 @@ def offsets(*bodies: SoftBody, colliders=(), **options):
     if result is not None:
         moved = [body.positions + way for body, way in zip(shapes.bodies, result, strict=True)]
         close = find_close(shapes.surfaces(moved), 0.99 * GAP)
-        assert all(first == second for (first, second), _ in close.by_objects())
+        assert all(first == second for (first, second), _ in close.object_pairs())
     return result
 
 

@@ -65,7 +65,7 @@ def test_a_plate_bears_a_box_whose_faces_are_larger_than_its_tets_all_over() -> 
     simulator = Simulator(scene, ImplicitEuler(), results=RESULTS)
     pressure = simulator.settle().fields["contact_pressure"][0].numpy()
     forces = SurfaceForces(simulator.system)
-    areas = _Carriers.of_surfaces(forces).vertex_areas
+    areas = _Carriers.for_surfaces(forces).vertex_areas
     assert areas.sum() == pytest.approx(6.0)
     assert pressure @ areas == pytest.approx(float(simulator.system.mass.sum()) * 9.81, rel=1e-3)
     vertices = simulator.system.meshes[0].vertices
@@ -105,7 +105,7 @@ def test_the_ground_bears_what_is_seen_of_a_body_by_the_tets_around_it() -> None
     pressure = last.fields["contact_pressure"][0].numpy()
     barrier = simulator.system.ground_barrier
     assert barrier is not None
-    areas = _Carriers.of_ground(simulator.system, barrier).vertex_areas
+    areas = _Carriers.for_ground(simulator.system, barrier).vertex_areas
     assert pressure.min() == 0.0
     assert pressure @ areas == pytest.approx(float(simulator.system.mass.sum()) * 9.81, rel=0.01)
 

@@ -49,7 +49,7 @@ def _given(coefficients) -> list[float]:
 
 def test_two_surfaces_have_the_geometric_mean_of_theirs(make_table) -> None:
     table = make_table((0.9, 0.4), (0.4, 0.1), (0.1, 0.0), (1.6, 0.9), (2.5, 2.5))
-    static, kinetic = table.of_meshes
+    static, kinetic = table.mesh_pairs
     np.testing.assert_allclose(static, [[0.9, 0.6, 0.3], [0.6, 0.4, 0.2], [0.3, 0.2, 0.1]])
     np.testing.assert_allclose(kinetic, [[0.4, 0.2, 0.0], [0.2, 0.1, 0.0], [0.0, 0.0, 0.0]])
     np.testing.assert_allclose(table.on_sphere(0), [[1.2, 0.8], [0.6, 0.3]])
@@ -60,35 +60,35 @@ def test_what_has_none_takes_that_of_what_it_touches(make_table) -> None:
     table = make_table(rubber=(0.9, 0.6), ball=(0.3, 0.2), ground=(0.2, 0.1), friction=0.7)
     assert table.on_sphere(0).static[0] == 0.3 and table.on_sphere(0).kinetic[0] == 0.2
     assert table.on_ground.static[0] == 0.2 and table.on_ground.kinetic[0] == 0.1
-    np.testing.assert_array_equal(table.of_meshes.static[1], 0.9)
-    np.testing.assert_array_equal(table.of_meshes.kinetic[1], 0.6)
+    np.testing.assert_array_equal(table.mesh_pairs.static[1], 0.9)
+    np.testing.assert_array_equal(table.mesh_pairs.kinetic[1], 0.6)
 
 
 def test_where_neither_has_any_it_is_the_contacts(make_table) -> None:
-    static, kinetic = make_table(friction=0.7, kinetic_friction=0.3).of_meshes
+    static, kinetic = make_table(friction=0.7, kinetic_friction=0.3).mesh_pairs
     np.testing.assert_array_equal(static, np.full((3, 3), 0.7))
     np.testing.assert_array_equal(kinetic, np.full((3, 3), 0.3))
-    np.testing.assert_array_equal(make_table(friction=0.7).of_meshes.kinetic, static)
+    np.testing.assert_array_equal(make_table(friction=0.7).mesh_pairs.kinetic, static)
 
 
 def test_the_default_of_all_is_one_half(make_table, make_block) -> None:
-    np.testing.assert_array_equal(make_table().of_all.static, 0.5)
-    np.testing.assert_array_equal(make_table().of_all.kinetic, 0.5)
+    np.testing.assert_array_equal(make_table().all_pairs.static, 0.5)
+    np.testing.assert_array_equal(make_table().all_pairs.kinetic, 0.5)
     alone = FrictionTable(Scene([SoftBody(make_block())], Ground()))
     assert alone.on_ground == (0.5, 0.5)
 
 
 def test_a_surface_with_static_friction_alone_slides_with_it(make_table) -> None:
     table = make_table((0.9, None), friction=0.5, kinetic_friction=0.2)
-    assert table.of_meshes.kinetic[0, 0] == 0.9 and table.of_meshes.kinetic[1, 1] == 0.2
+    assert table.mesh_pairs.kinetic[0, 0] == 0.9 and table.of_meshes.kinetic[1, 1] == 0.2
 
 
 def test_kinetic_friction_alone_is_a_surfaces_own_and_never_above_the_static_one(
     make_table,
 ) -> None:
     table = make_table((None, 0.1), (None, 0.8), friction=0.5, kinetic_friction=0.3)
-    np.testing.assert_array_equal(np.diag(table.of_meshes.static), [0.5, 0.5, 0.5])
-    np.testing.assert_array_equal(np.diag(table.of_meshes.kinetic), [0.1, 0.5, 0.3])
+    np.testing.assert_array_equal(np.diag(table.mesh_pairs.static), [0.5, 0.5, 0.5])
+    np.testing.assert_array_equal(np.diag(table.mesh_pairs.kinetic), [0.1, 0.5, 0.3])
 
 
 def test_equal_coefficients_are_kept_whatever_their_root_rounds_to(make_table) -> None:
@@ -101,7 +101,7 @@ def test_equal_coefficients_are_kept_whatever_their_root_rounds_to(make_table) -
 
 @pytest.mark.parametrize(("first", "second"), [("Jelly", "Table"), ("Table", "Jelly")])
 def test_a_named_pair_overrides_both_ways_and_leaves_the_others(make_table, first, second) -> None:
-    table = make_table(friction=0.5, pairs=[PairFriction(first, second, 1.2, 0.8)]).of_meshes
+    table = make_table(friction=0.5, pairs=[PairFriction(first, second, 1.2, 0.8)]).mesh_pairs
     expected = np.full((3, 3), 0.5)
     expected[[0, 2], [2, 0]] = 1.2
     np.testing.assert_array_equal(table.static, expected)
@@ -116,7 +116,7 @@ def test_a_pair_may_be_a_body_and_the_ground_or_a_sphere(make_table) -> None:
 
 
 def test_a_pair_may_be_an_object_and_itself(make_table) -> None:
-    table = make_table(pairs=[PairFriction("Rubber", "Rubber", 0.9)]).of_meshes
+    table = make_table(pairs=[PairFriction("Rubber", "Rubber", 0.9)]).mesh_pairs
     assert table.static[1, 1] == table.kinetic[1, 1] == 0.9
     assert table.static[0, 1] == 0.5
 
@@ -126,7 +126,7 @@ def test_of_two_tables_of_the_same_name_a_pair_means_both(make_block) -> None:
     contact = Contact(pairs=[PairFriction("Jelly", "Table", 0.1)])
     body = SoftBody(make_block(), name="Jelly")
     table = FrictionTable(Scene([body], colliders=tables, contact=contact))
-    np.testing.assert_array_equal(table.of_meshes.static[0], [0.5, 0.1, 0.1])
+    np.testing.assert_array_equal(table.mesh_pairs.static[0], [0.5, 0.1, 0.1])
 
 
 @pytest.mark.parametrize("unknown", ["ball", "jelly", ""])

@@ -41,7 +41,7 @@ class Rubbing:
         )
         self.surface = CollisionSurface(scene, [mesh])
         self.barrier = ContactBarrier(self.surface, 1e5, area_weighted)
-        coefficients = FrictionTable(scene).of_meshes
+        coefficients = FrictionTable(scene).mesh_pairs
         self.friction = ContactFriction(self.surface, self.barrier, coefficients)
         self.area_weighted = area_weighted
         self.own = slice(0, self.surface.body_count)
