@@ -72,7 +72,9 @@ def surface_force(u: float) -> Any:
 
 @compiled()
 def squared_cross(x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """Of the cross product of the edges x0 x1 and x2 x3, and half its derivatives by x1 and x3."""
+    """Return the squared cross product of the edges x0 x1 and x2 x3, and half its derivatives by
+    x1 and x3.
+    """
     first, second = minus(x1, x0), minus(x3, x2)
     normal = cross(first, second)
     return dot(normal, normal), cross(second, normal), cross(normal, first)
@@ -112,12 +114,12 @@ def add_barrier_gradient(
     for k in range(len(weights)):
         difference = vector_at(differences, k)
         value, derivative = barrier_of(dot(difference, difference) / squared_activation[k])
-        mollifier, mollifier_derivative, by_first, by_second = 1.0, 0.0, difference, difference
+        mollifier, mollifier_derivative, grad_first, grad_second = 1.0, 0.0, difference, difference
         if features[k] <= CROSSING:
             x0, x1, x2, x3 = four_points(
                 points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]
             )
-            square, by_first, by_second = squared_cross(x0, x1, x2, x3)
+            square, grad_first, grad_second = squared_cross(x0, x1, x2, x3)
             mollifier, mollifier_derivative = mollifier_of(square, thresholds[k])
         force = scaled(
             2.0 * weights[k] * mollifier * derivative / squared_activation[k], difference
@@ -126,6 +128,6 @@ def add_barrier_gradient(
             add_to(out, vertices[k, i], scaled(coefficients[k, i], force))
         if mollifier_derivative > 0.0:
             factor = 2.0 * weights[k] * value * mollifier_derivative
-            first, second = scaled(factor, by_first), scaled(factor, by_second)
+            first, second = scaled(factor, grad_first), scaled(factor, grad_second)
             changes = scaled(-1.0, first), first, scaled(-1.0, second), second
             add_to_four(out, vertices[k], changes)

@@ -240,13 +240,15 @@ def _step_and_gather(
         a0, a1, a2 = centroid_offsets[i, 0], centroid_offsets[i, 1], centroid_offsets[i, 2]
         t0, t1, t2 = t0 + r0, t1 + r1, t2 + r2
         w0, w1, w2 = w0 + a1 * r2 - a2 * r1, w1 + a2 * r0 - a0 * r2, w2 + a0 * r1 - a1 * r0
-    own = coarse_residual[6 * group : 6 * group + 6]
-    own[0], own[1], own[2], own[3], own[4], own[5] = t0, t1, t2, w0, w1, w2
+    group_residual = coarse_residual[6 * group : 6 * group + 6]
+    group_residual[0], group_residual[1], group_residual[2] = t0, t1, t2
+    group_residual[3], group_residual[4], group_residual[5] = w0, w1, w2
 
 
 @compiled()
 def _is_converged(energies: Any, iteration: int, tolerances: Any) -> bool:
-    """What the last iterations gained estimates the error before them.
+    """Whether the gain of the last iterations, an estimate of the error before them, is small
+    enough.
 
     Source: Strakos and Tichy, "Error estimation in preconditioned conjugate gradients", BIT 45,
     2005.

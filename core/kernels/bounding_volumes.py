@@ -80,20 +80,20 @@ def build_tree(centres: Any, order: Any) -> Any:
 @compiled(allocates=True)
 def _split(centres: Any, order: Any, first: int, last: int) -> int:
     """Sorts a part of an order along the longest side of the box around it; its middle."""
-    own = order[first:last].copy()
+    faces = order[first:last].copy()
     axis, longest = 0, -1.0
     for i in range(3):
-        low = high = centres[own[0], i]
-        for face in own:
+        low = high = centres[faces[0], i]
+        for face in faces:
             low, high = min(low, centres[face, i]), max(high, centres[face, i])
         if high - low > longest:
             axis, longest = i, high - low
-    keys = np.empty(len(own))
-    for k in range(len(own)):
-        keys[k] = centres[own[k], axis]
+    keys = np.empty(len(faces))
+    for k in range(len(faces)):
+        keys[k] = centres[faces[k], axis]
     # In compiled loops each entry by itself: to copy a part of an array takes a second to compile.
     for k, nearest in enumerate(np.argsort(keys, kind="mergesort")):
-        order[first + k] = own[nearest]
+        order[first + k] = faces[nearest]
     return (first + last) // 2
 
 
@@ -191,7 +191,7 @@ def tree_pairs(
         ratio: of how much farther than their radii they may be apart.
         order: (T,) trees by the least x of their swept boxes.
     """
-    found, count = np.empty((64, 2), np.int32), 0
+    pairs, count = np.empty((64, 2), np.int32), 0
     groups, most = trees.groups, ratio * trees.most_extra
     for i in range(len(order)):
         high = boxes[roots[order[i]], 3] + max(motions[order[i], 0], 0.0) + most
@@ -208,27 +208,27 @@ def tree_pairs(
             if can_collide[groups[first], groups[second]] and (
                 i == k or overlap(box_of(boxes, roots[first], shift), boxes, roots[second])
             ):
-                found = _with_capacity(found, count)
-                found[count, 0], found[count, 1] = first, second
+                pairs = _with_capacity(pairs, count)
+                pairs[count, 0], pairs[count, 1] = first, second
                 count += 1
-    return found[:count].copy()
+    return pairs[:count].copy()
 
 
 @compiled(allocates=True)
 def leaf_pairs(
-    boxes: Any, rest_boxes: Any, ends: Any, wanted: Any, roots: Any, trees: Any, shifts: Any
+    boxes: Any, rest_boxes: Any, ends: Any, is_queried: Any, roots: Any, trees: Any, shifts: Any
 ) -> Any:
     """(K, 3) pairs of leaves whose boxes overlap, and the row of ``trees`` they come from.
 
     Args:
         rest_boxes: (N, 6) of nodes at rest.
         ends: (N,) node after the last one below each.
-        wanted: (N,) nodes: one of a pair has to be among them.
+        is_queried: (N,) nodes: one of a pair has to be among them.
         trees: (P, 2) pairs of trees.
         shifts: (P, 5) by how much more the first moves, how much farther than their radii they may
             be apart, and the distance from which they push, if parts near at rest do from nearer.
     """
-    found, count = np.empty((1024, 3), np.int32), 0
+    pairs, count = np.empty((1024, 3), np.int32), 0
     stack = np.empty((1024, 2), np.int32)
     for row in range(len(trees)):
         stack[0, 0], stack[0, 1] = roots[trees[row, 0]], roots[trees[row, 1]]
@@ -236,7 +236,7 @@ def leaf_pairs(
         while depth > 0:
             depth -= 1
             a, b = stack[depth, 0], stack[depth, 1]
-            if not (wanted[a] or wanted[b]):
+            if not (is_queried[a] or is_queried[b]):
                 continue
             wider = widening(rest_boxes, a, b, shifts[row, 3], shifts[row, 4])
             shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2], wider)
@@ -244,8 +244,8 @@ def leaf_pairs(
                 continue
             is_leaf, is_other_leaf = ends[a] == a + 1, ends[b] == b + 1
             if is_leaf and is_other_leaf:
-                found = _with_capacity(found, count)
-                found[count, 0], found[count, 1], found[count, 2] = a, b, row
+                pairs = _with_capacity(pairs, count)
+                pairs[count, 0], pairs[count, 1], pairs[count, 2] = a, b, row
                 count += 1
                 continue
             if depth + 3 > len(stack):
@@ -261,7 +261,7 @@ def leaf_pairs(
             else:
                 depth = _push(stack, depth, a, ends[b + 1])
                 depth = _push(stack, depth, a, b + 1)
-    return found[:count].copy()
+    return pairs[:count].copy()
 
 
 @compiled()
@@ -293,8 +293,8 @@ def _box_size(boxes: Any, node: int) -> float:
 
 @compiled(inline=True)
 def widening(rest_boxes: Any, a: int, b: int, extra: float, dhat: float) -> float:
-    """How much farther than their radii parts of two nodes may be apart, in metres: ``extra``, but
-    less where all of them are near at rest.
+    """Return the extra search distance between parts of two nodes beyond their radii, in metres:
+    ``extra``, but less where all of them are near at rest.
 
     Args:
         rest_boxes: (N, 6) of nodes at rest.

@@ -57,8 +57,8 @@ class Trajectories(NamedTuple):
     Args:
         before, after: (V, 3) between which they go.
         radii: (V,) to search in around them.
-        wanted: (V,) vertices of which a candidate has one at least.
-        wanted_nodes: (N,) nodes of trees that hold one.
+        is_queried: (V,) vertices of which a candidate has one at least.
+        queried_nodes: (N,) nodes of trees that hold one.
         rest: (V, 3) points of bodies at rest.
         groups: (V,) of vertices.
         rest_dhats: (G, G) at which two groups push, in metres, where parts that are near at rest do
@@ -71,8 +71,8 @@ class Trajectories(NamedTuple):
     before: Any
     after: Any
     radii: Any
-    wanted: Any
-    wanted_nodes: Any
+    is_queried: Any
+    queried_nodes: Any
     rest: Any
     groups: Any
     rest_dhats: Any
@@ -82,59 +82,59 @@ class Trajectories(NamedTuple):
 
 @compiled(parallel=True, allocates=True)
 def edge_edge_candidates(
-    leaves: Any, edges: Any, trajectories: Any, found: Any, counts: Any
+    leaves: Any, edges: Any, trajectories: Any, hits: Any, counts: Any
 ) -> None:
     """Pairs of edges without a common vertex that come near on their trajectories.
 
     Args:
         leaves: in which to look.
-        found: (C, S, 2) pairs in so many chunks; those beyond their capacity are not kept.
+        hits: (C, S, 2) pairs in so many chunks; those beyond their capacity are not kept.
         counts: (C,) how many there are in each.
     """
-    for chunk in shared_range(len(found)):
+    for chunk in shared_range(len(hits)):
         scratch, number = np.empty(3 * LEAF_SIZE + 1, np.int32), as_index(chunk)
-        counts[chunk] = _find_edge_edges(number, leaves, edges, trajectories, scratch, found)
+        counts[chunk] = _find_edge_edges(number, leaves, edges, trajectories, scratch, hits)
 
 
 @compiled()
 def _find_edge_edges(
-    chunk: int, leaves: Any, edges: Any, trajectories: Any, scratch: Any, found: Any
+    chunk: int, leaves: Any, edges: Any, trajectories: Any, scratch: Any, hits: Any
 ) -> int:
-    """Those of one chunk; how many there are."""
-    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
+    """Find the edge pairs of one chunk; return their number."""
+    is_queried, queried_nodes = trajectories.is_queried, trajectories.queried_nodes
     pairs, shifts, boxes, rest_boxes = leaves
     count = 0
-    for k in range(chunk, len(pairs), len(found)):
+    for k in range(chunk, len(pairs), len(hits)):
         first, second, row = pairs[k, 0], pairs[k, 1], pairs[k, 2]
         shift, extra = (shifts[row, 0], shifts[row, 1], shifts[row, 2]), shifts[row, 3]
-        if not wanted_nodes[first]:
+        if not queried_nodes[first]:
             first, second, shift = second, first, scaled(-1.0, shift)
         wider = widening(rest_boxes, first, second, extra, shifts[row, 4])
         for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
             a, b = edges.corners[i, 0], edges.corners[i, 1]
-            is_wanted = wanted[a] or wanted[b]
+            is_wanted = is_queried[a] or is_queried[b]
             box = box_of(edges.boxes, i, (*shift, wider))
-            if not (is_wanted or wanted_nodes[second]) or not overlap(box, boxes, second):
+            if not (is_wanted or queried_nodes[second]) or not overlap(box, boxes, second):
                 continue
             start = i + 1 if first == second else edges.ranges[second, 0]
             number = _overlapping(box, edges.boxes, start, edges.ranges[second, 1], scratch)
             for n in range(_without_edge(a, b, edges.corners, scratch, number)):
                 j = scratch[n]
                 c, d = edges.corners[j, 0], edges.corners[j, 1]
-                if not (is_wanted or wanted[c] or wanted[d]):
+                if not (is_wanted or is_queried[c] or is_queried[d]):
                     continue
                 if are_within_radii(trajectories, a, b, c, d, True, extra):
-                    if count < found.shape[1]:
+                    if count < hits.shape[1]:
                         e, f = edges.indices[i], edges.indices[j]
-                        found[chunk, count, 0] = min(e, f)
-                        found[chunk, count, 1] = max(e, f)
+                        hits[chunk, count, 0] = min(e, f)
+                        hits[chunk, count, 1] = max(e, f)
                     count += 1
     return count
 
 
 @compiled()
 def _overlapping(box: Any, boxes: Any, start: int, end: int, out: Any) -> int:
-    """Those of some boxes that share a point with one; how many there are."""
+    """Find the boxes in a range that share a point with one box; return their number."""
     count = 0
     for j in range(start, end):
         # Always written, so that nothing has to be guessed.
@@ -159,13 +159,13 @@ def _without_edge(a: int, b: int, corners: Any, parts: Any, number: int) -> int:
 
 @compiled(parallel=True, allocates=True)
 def face_vertex_candidates(
-    leaves: Any, faces: Any, vertices: Any, trajectories: Any, found: Any, counts: Any
+    leaves: Any, faces: Any, vertices: Any, trajectories: Any, hits: Any, counts: Any
 ) -> None:
-    """The same of a face and a vertex that is none of its corners."""
-    for chunk in shared_range(len(found)):
+    """Find pairs of a face and a vertex that is none of its corners and comes near it."""
+    for chunk in shared_range(len(hits)):
         scratch, number = np.empty(LEAF_SIZE + 1, np.int32), as_index(chunk)
         parts = (faces, vertices)
-        counts[chunk] = _find_face_vertices(number, leaves, *parts, trajectories, scratch, found)
+        counts[chunk] = _find_face_vertices(number, leaves, *parts, trajectories, scratch, hits)
 
 
 @compiled()
@@ -176,13 +176,13 @@ def _find_face_vertices(
     vertices: Any,
     trajectories: Any,
     scratch: Any,
-    found: Any,
+    hits: Any,
 ) -> int:
-    """Those of one chunk; how many there are."""
-    wanted, wanted_nodes = trajectories.wanted, trajectories.wanted_nodes
+    """Find the pairs of faces and vertices of one chunk; return their number."""
+    is_queried, queried_nodes = trajectories.is_queried, trajectories.queried_nodes
     pairs, shifts, boxes, rest_boxes = leaves
     count = 0
-    for k in range(chunk, len(pairs), len(found)):
+    for k in range(chunk, len(pairs), len(hits)):
         # The vertices of the first leaf, then those of the second.
         for turn in range(2):
             first, second, row = pairs[k, turn], pairs[k, 1 - turn], pairs[k, 2]
@@ -193,7 +193,7 @@ def _find_face_vertices(
             shift = (sign * shifts[row, 0], sign * shifts[row, 1], sign * shifts[row, 2], wider)
             for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
                 a, box = vertices.indices[i], box_of(vertices.boxes, i, shift)
-                if not (wanted[a] or wanted_nodes[second]) or not overlap(box, boxes, second):
+                if not (is_queried[a] or queried_nodes[second]) or not overlap(box, boxes, second):
                     continue
                 start, end = faces.ranges[second, 0], faces.ranges[second, 1]
                 for n in range(_overlapping(box, faces.boxes, start, end, scratch)):
@@ -201,22 +201,25 @@ def _find_face_vertices(
                     b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
                     if a in (b, c, d):
                         continue
-                    if not (wanted[a] or wanted[b] or wanted[c] or wanted[d]):
+                    if not (is_queried[a] or is_queried[b] or is_queried[c] or is_queried[d]):
                         continue
                     if are_within_radii(trajectories, a, b, c, d, False, extra):
-                        if count < found.shape[1]:
-                            found[chunk, count, 0], found[chunk, count, 1] = faces.indices[j], a
+                        if count < hits.shape[1]:
+                            hits[chunk, count, 0], hits[chunk, count, 1] = (
+                                faces.indices[j],
+                                a,
+                            )
                         count += 1
     return count
 
 
 @compiled()
-def collect(found: Any, counts: Any, out: Any) -> None:
+def collect(hits: Any, counts: Any, out: Any) -> None:
     """Pairs of (C, S, 2) chunks, of which (C,) so many are there, one chunk after the other."""
     place = 0
     for chunk in range(len(counts)):
         for k in range(counts[chunk]):
-            out[place, 0], out[place, 1] = found[chunk, k, 0], found[chunk, k, 1]
+            out[place, 0], out[place, 1] = hits[chunk, k, 0], hits[chunk, k, 1]
             place += 1
 
 
@@ -246,7 +249,7 @@ def are_within_radii(
 
 @compiled(inline=True)
 def _shortened(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> float:
-    """By how much nearer a pair is searched, since it is near at rest; in metres."""
+    """Return the reduction of a pair's search distance because it is near at rest, in metres."""
     dhat = trajectories.rest_dhats[trajectories.groups[a], trajectories.groups[d]]
     if dhat == 0.0:
         return 0.0
@@ -281,7 +284,7 @@ def _are_separated(start: Any, end: Any, are_edges: bool, radius_sum: float) -> 
 
 @compiled()
 def _normal_part(line: Any, edge: Any) -> Any:
-    """What of a line is normal to an edge, times the square of that one's length."""
+    """Return the part of a line that is normal to an edge, times the edge's squared length."""
     return minus(scaled(dot(edge, edge), line), scaled(dot(line, edge), edge))
 
 
@@ -374,7 +377,7 @@ def judge_leaves(leaves: Any, moves: Any, margins: Any, rounding: float, out: An
 
 @compiled()
 def _apart(moves: Any, a: int, b: int, start: int) -> float:
-    """How differently any two corners may move, one of each leaf, in metres."""
+    """Return a bound on the relative motion of any two corners, one of each leaf, in metres."""
     square = 0.0
     for i in range(start, start + 3):
         most = max(moves[a, i + 3] - moves[b, i], moves[b, i + 3] - moves[a, i])
@@ -413,7 +416,7 @@ def find_near_faces(
     trajectories: Any,
     out: Any,
 ) -> None:
-    """The same of (K, 2) faces and vertices, as ``face_vertex_candidates`` asks."""
+    """Mark the (K, 2) faces and vertices that come near, as ``face_vertex_candidates`` requires."""
     for k in shared_range(len(pairs)):
         j, i = pairs[k, 0], pairs[k, 1]
         a = vertices.indices[i]
@@ -426,8 +429,9 @@ def find_near_faces(
 
 @compiled()
 def _shift(trees: Any, motions: Any, v: int, w: int) -> Any:
-    """By how much more the tree of one vertex moves than that of another, and how much farther than
-    their radii they may be apart."""
+    """Return the motion of one vertex's tree relative to another's, and the extra distance
+    beyond their radii.
+    """
     one, two = trees.of[v], trees.of[w]
     shift = minus(vector_at(motions, one), vector_at(motions, two))
     return (*shift, trees.extras[trees.groups[one], trees.groups[two]])
@@ -436,8 +440,8 @@ def _shift(trees: Any, motions: Any, v: int, w: int) -> Any:
 @compiled()
 def _order(first: Any, i: int, second: Any, j: int) -> int:
     """Negative where pair i of the first list comes before pair j of the second, 0 for the same."""
-    by_first = first[i, 0] - second[j, 0]
-    return by_first if by_first != 0 else first[i, 1] - second[j, 1]
+    difference = first[i, 0] - second[j, 0]
+    return difference if difference != 0 else first[i, 1] - second[j, 1]
 
 
 @compiled()

@@ -17,7 +17,9 @@ from .rest_distance import activation_distance
 
 @compiled()
 def deviation(point: Any, origin: Any, velocity: Any, time: float) -> float:
-    """How far a point is from where its path has led after ``time`` seconds, in metres."""
+    """Return the distance of a point from its extrapolated path after ``time`` seconds, in
+    metres.
+    """
     apart = minus(point, advanced(origin, time, velocity))
     return math.sqrt(dot(apart, apart))
 
@@ -103,12 +105,12 @@ def deviations(path: Any, times: Any, bends: Any, first: int, last: int, out: An
     span = times[last] - times[first]
     for v in range(path.shape[1]):
         start, displacement = vector_at(path[first], v), _displacement(path, first, last, v)
-        of_samples = of_bends = 0.0
+        sample_deviation = bend_deviation = 0.0
         for k in range(first, last + 1):
             secant = advanced(start, (times[k] - times[first]) / span, displacement)
-            of_samples = max(of_samples, _square(minus(vector_at(path[k], v), secant)))
-            of_bends = max(of_bends, _square(vector_at(bends[k], v)))
-        out[v] = math.sqrt(of_samples) + math.sqrt(of_bends)
+            sample_deviation = max(sample_deviation, _square(minus(vector_at(path[k], v), secant)))
+            bend_deviation = max(bend_deviation, _square(vector_at(bends[k], v)))
+        out[v] = math.sqrt(sample_deviation) + math.sqrt(bend_deviation)
 
 
 @compiled(parallel=True)
@@ -181,8 +183,9 @@ def stay_separated(
 
 @compiled()
 def relative_move(moves: Any, are_edges: bool) -> float:
-    """By how much two parts can come nearer at most, in metres, as their four corners make moves:
-    by the largest of a corner of one against one of the other."""
+    """Return a bound on the approach of two parts with given moves of their four corners, in
+    metres: the largest move of a corner relative to one of the other part.
+    """
     most = max(_square(minus(moves[0], moves[2])), _square(minus(moves[0], moves[3])))
     if are_edges:
         most = max(most, _square(minus(moves[1], moves[2])), _square(minus(moves[1], moves[3])))

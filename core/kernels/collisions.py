@@ -43,7 +43,7 @@ PARALLEL_SHARE = 1e-3
 
 @compiled()
 def parallel_threshold(mesh: Any, first: Any, second: Any) -> Any:
-    """Of the squared cross product of two edges, below which they are mollified, in m⁴."""
+    """Return the squared cross product of two edges below which they are mollified, in m⁴."""
     return PARALLEL_SHARE * mesh.squared_lengths[first] * mesh.squared_lengths[second]
 
 
@@ -58,7 +58,9 @@ def are_parallel(points: Any, mesh: Any, first: Any, second: Any) -> Any:
 
 @compiled()
 def edge_edge_code(points: Any, mesh: Any, first: Any, second: Any, squared: Any) -> Any:
-    """Where two edges come closest, if closer than the square root of ``squared``."""
+    """Return the code of two edges' closest points, if closer than the square root of
+    ``squared``.
+    """
     a, b = vector_at(points, mesh.edges[first, 0]), vector_at(points, mesh.edges[first, 1])
     c, d = vector_at(points, mesh.edges[second, 0]), vector_at(points, mesh.edges[second, 1])
     code = code_of_edges(a, b, c, d)
@@ -70,7 +72,9 @@ def edge_edge_code(points: Any, mesh: Any, first: Any, second: Any, squared: Any
 
 @compiled()
 def face_vertex_code(points: Any, mesh: Any, face: Any, vertex: Any, squared: Any) -> Any:
-    """Where a vertex comes closest to a face, if closer than the square root of ``squared``."""
+    """Return the code of a face's point closest to a vertex, if closer than the square root of
+    ``squared``.
+    """
     a = vector_at(points, mesh.faces[face, 0])
     b = vector_at(points, mesh.faces[face, 1])
     c = vector_at(points, mesh.faces[face, 2])
@@ -80,13 +84,13 @@ def face_vertex_code(points: Any, mesh: Any, face: Any, vertex: Any, squared: An
 
 @compiled()
 def vertices_key(mesh: Any, first: Any, second: Any) -> Any:
-    """Of two vertices."""
+    """Return the key of a pair of two vertices."""
     return min(first, second) * len(mesh.object_of) + max(first, second)
 
 
 @compiled()
 def edge_vertex_key(mesh: Any, edge: Any, vertex: Any, place: Any) -> Any:
-    """Of an edge and a vertex whose closest point on it has a place."""
+    """Return the key of an edge and a vertex, from the place of the closest point on the edge."""
     if place == INSIDE:
         return EDGE_VERTEX + edge * len(mesh.object_of) + vertex
     return vertices_key(mesh, mesh.edges[edge, place], vertex)
@@ -94,7 +98,7 @@ def edge_vertex_key(mesh: Any, edge: Any, vertex: Any, place: Any) -> Any:
 
 @compiled()
 def parallel_key(mesh: Any, first: Any, second: Any, code: Any) -> Any:
-    """Of two edges, whichever features of them are closest."""
+    """Return the key of two edges, whichever features of them are closest."""
     if first > second:
         return EDGE_EDGE + 9 * (second * len(mesh.edges) + first) + 3 * (code % 3) + code // 3
     return EDGE_EDGE + 9 * (first * len(mesh.edges) + second) + code
@@ -102,7 +106,7 @@ def parallel_key(mesh: Any, first: Any, second: Any, code: Any) -> Any:
 
 @compiled()
 def edge_edge_key(mesh: Any, first: Any, second: Any, code: Any) -> Any:
-    """Of two edges with a code."""
+    """Return the key of two edges, from the code of their closest points."""
     if code >= PARALLEL:
         return parallel_key(mesh, first, second, code - PARALLEL)
     if code == CROSSING:
@@ -115,7 +119,7 @@ def edge_edge_key(mesh: Any, first: Any, second: Any, code: Any) -> Any:
 
 @compiled()
 def face_vertex_key(mesh: Any, face: Any, vertex: Any, place: Any) -> Any:
-    """Of a face and a vertex whose closest point on it has a place."""
+    """Return the key of a face and a vertex, from the place of the closest point on the face."""
     if place == FACE_INSIDE:
         return FACE_VERTEX + face * len(mesh.object_of) + vertex
     if place >= 3:
@@ -166,20 +170,22 @@ def edge_area(mesh: Any, edge: Any, other: Any) -> Any:
 
 @compiled()
 def edge_edge_weight(mesh: Any, first: Any, second: Any) -> Any:
-    """Of two edges that are close."""
+    """Return the weight of two close edges."""
     one, other = mesh.object_of[mesh.edges[first, 0]], mesh.object_of[mesh.edges[second, 0]]
     return QUARTER * (edge_area(mesh, first, other) + edge_area(mesh, second, one))
 
 
 @compiled()
 def face_vertex_weight(mesh: Any, face: Any, vertex: Any) -> Any:
-    """Of a face and a vertex that are close."""
+    """Return the weight of a face and a close vertex."""
     return QUARTER * vertex_area(mesh, vertex, mesh.object_of[mesh.faces[face, 0]])
 
 
 @compiled()
 def edge_excess(mesh: Any, edge: Any, vertex: Any) -> Any:
-    """What the faces around an edge weigh against a vertex, but for one of them; negative."""
+    """Return the surplus weight of the faces around an edge against a vertex, all but one of
+    them; negative.
+    """
     faces = 0
     for place in range(mesh.edge_offsets[edge], mesh.edge_offsets[edge + 1]):
         faces += mesh.edge_corners[place] != vertex
@@ -189,8 +195,9 @@ def edge_excess(mesh: Any, edge: Any, vertex: Any) -> Any:
 
 @compiled()
 def corner_excess(mesh: Any, corner: Any, vertex: Any) -> Any:
-    """What the faces around a corner, less the excess of the edges around it, lack of one against
-    a vertex."""
+    """Return the missing weight of the faces around a corner against a vertex: one, less theirs
+    and the excess of the edges around it.
+    """
     for place in range(mesh.vertex_offsets[corner], mesh.vertex_offsets[corner + 1]):
         edge = mesh.vertex_edges[place]
         if mesh.edges[edge, 0] == vertex or mesh.edges[edge, 1] == vertex:
@@ -203,7 +210,8 @@ def corner_excess(mesh: Any, corner: Any, vertex: Any) -> Any:
 def add_crossing_excess(
     points: Any, mesh: Any, edge: Any, vertex: Any, keys: Any, weights: Any
 ) -> None:
-    """What the edges at a vertex weigh against an edge, but for one of them; negative.
+    """Compute the surplus weight of the edges at a vertex against an edge, all but one of them;
+    negative.
 
     Each almost parallel one is taken off for itself, so that it is mollified as the edge is.
 
@@ -283,12 +291,12 @@ def vertices_near_faces(points: Any, mesh: Any, pairs: Any, squared: Any, near: 
     close to it; else ``FAR``."""
     for k in range(len(pairs)):
         face, vertex = pairs[k, 0], pairs[k, 1]
-        own, limits = vector_at(points, vertex), squared[mesh.object_of[vertex]]
+        point, limits = vector_at(points, vertex), squared[mesh.object_of[vertex]]
         for side in range(3):
             edge, corner = mesh.face_edges[face, side], mesh.faces[face, side]
             is_near = _is_near(points, mesh, edge, vertex, squared)
             near[k, side] = edge_vertex_key(mesh, edge, vertex, INSIDE) if is_near else FAR
-            difference = minus(own, vector_at(points, corner))
+            difference = minus(point, vector_at(points, corner))
             is_near = dot(difference, difference) < limits[mesh.object_of[corner]]
             near[k, 3 + side] = vertices_key(mesh, vertex, corner) if is_near else FAR
 
@@ -345,7 +353,9 @@ def difference_of(feature: Any, x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
 
 @compiled()
 def edge_normal_jacobian(a: Any, b: Any) -> Any:
-    """Of the vertex a of the edge ab, in 1/m; that of b is its negative."""
+    """Return the normal Jacobian of the vertex a of the edge ab, in 1/m; that of b is its
+    negative.
+    """
     along = minus(b, a)
     return scaled(1.0 / dot(along, along), along)
 

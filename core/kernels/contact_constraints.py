@@ -170,7 +170,9 @@ def finish(out: Any, k: int, used: int, displacements: Any, mobility: Any) -> No
 
 @compiled(inline=True)
 def energy_scale(laws: Any, first: int, second: int, dhat: float) -> float:
-    """Of a pair of two objects that counts 1, in joules, or a square metre, by area."""
+    """Return the energy scale of a pair of two objects with weight 1, in joules, or by area in
+    joules per square metre.
+    """
     return laws.stiffness[first, second] * (dhat if laws.area_weighted else dhat**4)
 
 
@@ -335,8 +337,8 @@ def write_pairs(
     """
     for chunk in shared_range(CHUNKS):
         first, last = chunk * len(pairs) // CHUNKS, (chunk + 1) * len(pairs) // CHUNKS
-        of_points = (points, ends, interpolation, displacements, mobility)
-        _write_range(pairs, first, last, stencils, dhats, blocked, mesh, laws, *of_points, out)
+        point_data = (points, ends, interpolation, displacements, mobility)
+        _write_range(pairs, first, last, stencils, dhats, blocked, mesh, laws, *point_data, out)
 
 
 @compiled()

@@ -92,24 +92,24 @@ def find_islands(nodes: Any, corners: Any, mobility: Any) -> Any:
         mobility: (N,) zero for what nothing moves, which joins nothing.
     """
     parents = np.arange(len(mobility))
-    of_contacts = np.empty(len(nodes), np.int64)
-    of_tets = np.empty(len(corners), np.int64)
+    contact_islands = np.empty(len(nodes), np.int64)
+    tet_islands = np.empty(len(corners), np.int64)
     for k in range(len(nodes)):
-        of_contacts[k] = _join(parents, nodes[k], mobility)
+        contact_islands[k] = _join(parents, nodes[k], mobility)
     for k in range(len(corners)):
-        of_tets[k] = _join(parents, corners[k], mobility)
+        tet_islands[k] = _join(parents, corners[k], mobility)
     numbers, count = np.full(len(mobility), -1), 0
-    for of_each in (of_contacts, of_tets):
-        for k in range(len(of_each)):
-            if of_each[k] < 0:
+    for element_islands in (contact_islands, tet_islands):
+        for k in range(len(element_islands)):
+            if element_islands[k] < 0:
                 continue
-            root = _root(parents, of_each[k])
+            root = _root(parents, element_islands[k])
             if numbers[root] < 0:
                 numbers[root] = count
                 count += 1
-            of_each[k] = numbers[root]
-    contacts, contact_offsets = _in_order(of_contacts, count)
-    tets, tet_offsets = _in_order(of_tets, count)
+            element_islands[k] = numbers[root]
+    contacts, contact_offsets = _in_order(contact_islands, count)
+    tets, tet_offsets = _in_order(tet_islands, count)
     return Islands(contacts, contact_offsets, tets, tet_offsets)
 
 
@@ -205,6 +205,6 @@ def relax_islands(
     for share in shared_range(threads):
         for island in range(len(shares)):
             if shares[island] == as_index(share):
-                of_all = (islands, island, constraints, flat_tets, floor, mobility, moves)
-                solved += _relax_island(*of_all, last_changes, max_passes, tolerance)
+                island_data = (islands, island, constraints, flat_tets, floor, mobility, moves)
+                solved += _relax_island(*island_data, last_changes, max_passes, tolerance)
     return solved

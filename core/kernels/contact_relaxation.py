@@ -28,7 +28,7 @@ MIN_DISTANCE_RATIO = 1e-30
 
 @compiled()
 def surface_energy(constraints: Any, count: int) -> float:
-    """Of the barriers between surfaces where contacts were made linear, in joules."""
+    """Return the barrier energy between surfaces whose contacts were made linear, in joules."""
     total = 0.0
     for k in range(count):
         u = constraints.distances[k] / constraints.dhats[k]
@@ -70,7 +70,7 @@ def pressed_ratio(kind: int, start: float, stiffness: float) -> float:
 
 @compiled()
 def coulomb_friction(pull: Any, normal_force: float, static: float, kinetic: float) -> Any:
-    """What friction answers to the force that would hold a contact where it was."""
+    """Return the friction force against the force that would hold a contact where it was."""
     size = math.sqrt(pull[0] * pull[0] + pull[1] * pull[1] + pull[2] * pull[2])
     if size <= static * normal_force:
         return pull
@@ -80,7 +80,7 @@ def coulomb_friction(pull: Any, normal_force: float, static: float, kinetic: flo
 
 @compiled(inline=True)
 def change_of_difference(constraints: Any, k: int, moves: Any) -> Any:
-    """By how much (N, 3) moves of nodes change the difference of closest points."""
+    """Return the change of closest points' difference under (N, 3) moves of nodes."""
     x = y = z = 0.0
     for i in range(constraints.nodes.shape[1]):
         node = constraints.nodes[k, i]
@@ -101,10 +101,10 @@ def _push(constraints: Any, k: int, force: Any, mobility: Any, moves: Any) -> No
         node = constraints.nodes[k, i]
         if node < 0:
             break
-        given = constraints.coefficients[k, i] * mobility[node]
-        moves[node, 0] += given * x
-        moves[node, 1] += given * y
-        moves[node, 2] += given * z
+        share = constraints.coefficients[k, i] * mobility[node]
+        moves[node, 0] += share * x
+        moves[node, 1] += share * y
+        moves[node, 2] += share * z
 
 
 @compiled(inline=True)
@@ -200,7 +200,7 @@ def is_awake(nodes: Any, last_changes: Any, since: int) -> bool:
 
 @compiled()
 def prescribed_work(constraints: Any, count: int, moves: Any) -> float:
-    """What (N, 3) prescribed moves of nodes do against the forces of contacts, in joules."""
+    """Return the work of (N, 3) prescribed moves of nodes against contact forces, in joules."""
     work = 0.0
     for k in range(count):
         e = change_of_difference(constraints, k, moves)

@@ -162,7 +162,7 @@ def unit(a: Any) -> Any:
 
 @compiled()
 def clamped(parameter: float) -> float:
-    """Between 0 and 1."""
+    """Clamp a parameter to 0 … 1."""
     return min(max(parameter, 0.0), 1.0)
 
 
@@ -269,8 +269,9 @@ def allowed_distance(distance: float, min_distance: float, remaining_ratio: floa
 
 @compiled()
 def _time_along(heights: Any, rates: Any, are_edges: bool, least: float) -> float:
-    """How long the first part stays above the second by ``least`` along a normal, by the heights of
-    the four points and how fast they grow."""
+    """Return the time for which the first part stays above the second by ``least`` along a
+    normal, from the heights of the four points and their rates.
+    """
     time = math.inf
     firsts = 2 if are_edges else 1
     for i in range(firsts):
@@ -352,15 +353,15 @@ def stencil(stencils: Any, k: int) -> Any:
         first, second = stencils.edge_edges[k, 0], stencils.edge_edges[k, 1]
         edges = stencils.edges
         return edges[first, 0], edges[first, 1], edges[second, 0], edges[second, 1], True
-    own = k - len(stencils.edge_edges)
-    face, triangles = stencils.face_vertices[own, 0], stencils.triangles
-    vertex = stencils.face_vertices[own, 1]
+    row = k - len(stencils.edge_edges)
+    face, triangles = stencils.face_vertices[row, 0], stencils.triangles
+    vertex = stencils.face_vertices[row, 1]
     return vertex, triangles[face, 0], triangles[face, 1], triangles[face, 2], False
 
 
 @compiled()
 def closing_bound(m0: Any, m1: Any, m2: Any, m3: Any) -> float:
-    """By how much a pair may close at most as its four points make moves, in metres."""
+    """Return a bound on the approach of a pair under moves of its four points, in metres."""
     most = 0.0
     for move in (m1, m2, m3):
         apart = minus(move, m0)

@@ -115,7 +115,7 @@ def signed_svd(f: Any) -> Any:
     """The columns of U, the singular values and the columns of V of F = U diag(σ) Vᵀ, nine numbers,
     with rotations U and V; the last of σ is the smallest and has J's sign."""
     values, vectors = diagonalized(squared(f), AXES)
-    largest, second = _of_two_largest(values, vectors)
+    largest, second = _two_largest(values, vectors)
     v3 = cross(largest, second)
     along, across = transformed(f, largest), transformed(f, second)
     u1, first = _direction(along, AXES[2], MIN_LENGTH)
@@ -127,8 +127,8 @@ def signed_svd(f: Any) -> Any:
 
 
 @compiled()
-def _of_two_largest(values: Any, vectors: Any) -> Any:
-    """Of three vectors those with the largest values, the largest first."""
+def _two_largest(values: Any, vectors: Any) -> Any:
+    """Return the two of three vectors with the largest values, the largest first."""
     a, b, c = values
     x, y, z = vectors
     if a < b:

@@ -68,7 +68,7 @@ def has_kernel(material: Material, template: Tensor) -> bool:
 
 
 class Constants:
-    """What the compiled loops read of each tet.
+    """Constants of each tet that compiled kernels read.
 
     Args:
         material: with parameters that are numbers or (M,) tensors.

@@ -144,7 +144,7 @@ def _write_margins(corners: Any, metric: Any, floor: float, at: Any, out: Any) -
 
 @compiled(allocates=True)
 def find_flat(
-    tets: Any, floor: float, at: Any, wanted: Any, mobility: Any, out: Any, count: int
+    tets: Any, floor: float, at: Any, ends: Any, mobility: Any, out: Any, count: int
 ) -> int:
     """Adds the tets that are below the floor, or would come there, to ``count`` others; how many
     there are then. Those for which there is no place are counted alone.
@@ -152,12 +152,12 @@ def find_flat(
     Args:
         tets: ``PressedTets``.
         floor: η̄.
-        at, wanted: (N, 3) where nodes are, and would go, in metres.
+        at, ends: (N, 3) where nodes are, and would go, in metres.
         mobility: (N,) in metres a newton over the step.
     """
     now, then = np.empty(len(tets.volumes)), np.empty(len(tets.volumes))
     _write_margins(tets.corners, tets.metric, floor, at.T, now)
-    _write_margins(tets.corners, tets.metric, floor, wanted.T, then)
+    _write_margins(tets.corners, tets.metric, floor, ends.T, then)
     for e in range(len(now)):
         if not (now[e] < 0.0 or then[e] < 0.0) or tets.pressures[e] == 0.0:
             continue

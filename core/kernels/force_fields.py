@@ -80,8 +80,8 @@ def _octaves(x: Any, y: Any, z: Any) -> Any:
     value = slope_x = slope_y = slope_z = whole = 0.0
     scale = 1.0
     for _ in range(OCTAVES):
-        own, a, b, c = noise(scale * x, scale * y, scale * z)
-        value += own / scale
+        octave, a, b, c = noise(scale * x, scale * y, scale * z)
+        value += octave / scale
         slope_x, slope_y, slope_z = slope_x + a, slope_y + b, slope_z + c
         whole += 1.0 / scale
         scale *= 2.0
@@ -120,7 +120,9 @@ def _around(x: Any, count: Any) -> Any:
 
 @compiled()
 def _between(grid: Any, x: Any, y: Any, z: Any, number: Any) -> Any:
-    """One of the numbers of a (Z, Y, X, K) grid at a point in cells, and its three derivatives."""
+    """Interpolate one of the numbers of a (Z, Y, X, K) grid at a point in cells, with its three
+    derivatives.
+    """
     depth, height, width = grid.shape[:3]
     i, p, u = _around(x, width)
     j, q, v = _around(y, height)
@@ -128,14 +130,14 @@ def _between(grid: Any, x: Any, y: Any, z: Any, number: Any) -> Any:
     value = slope_x = slope_y = slope_z = 0.0
     for corner in range(8):
         far_x, far_y, far_z = corner & 1, corner >> 1 & 1, corner >> 2
-        own = grid[r if far_z else k, q if far_y else j, p if far_x else i, number]
+        corner_value = grid[r if far_z else k, q if far_y else j, p if far_x else i, number]
         share_x, side_x = (u, 1.0) if far_x else (1.0 - u, -1.0)
         share_y, side_y = (v, 1.0) if far_y else (1.0 - v, -1.0)
         share_z, side_z = (w, 1.0) if far_z else (1.0 - w, -1.0)
-        value += share_x * share_y * share_z * own
-        slope_x += side_x * share_y * share_z * own
-        slope_y += share_x * side_y * share_z * own
-        slope_z += share_x * share_y * side_z * own
+        value += share_x * share_y * share_z * corner_value
+        slope_x += side_x * share_y * share_z * corner_value
+        slope_y += share_x * side_y * share_z * corner_value
+        slope_z += share_x * share_y * side_z * corner_value
     return value, slope_x, slope_y, slope_z
 
 

@@ -10,8 +10,9 @@ from .contact_constraints import GROUND, add_point, finish, height_at
 
 
 class GroundLaws(NamedTuple):
-    """Of S points: weights in newtons, d̂ in metres, coefficients of friction; and the height of
-    the ground in metres."""
+    """The contact laws of S points: weights in newtons, d̂ in metres, coefficients of friction;
+    and the height of the ground in metres.
+    """
 
     weights: Any
     distances: Any

@@ -28,20 +28,20 @@ def carriers(corners: Any, compliance: Any, near: Any) -> Any:
     """The (n,) vertices that carry (K,) points and move, and the (K, 4) numbers of those of each
     point."""
     number = np.full(len(compliance), -1, np.int32)
-    found, size = np.empty(4 * len(near), np.int32), 0
+    vertices, size = np.empty(4 * len(near), np.int32), 0
     for i in range(len(near)):
         for k in range(4):
             v = corners[near[i], k]
             if number[v] < 0 and compliance[v] > 0.0:
                 number[v] = size
-                found[size] = v
+                vertices[size] = v
                 size += 1
     numbers = np.empty((len(near), 4), np.int32)
     for i in range(len(near)):
         for k in range(4):
-            own = number[corners[near[i], k]]
-            numbers[i, k] = own if own >= 0 else size
-    return found[:size].copy(), numbers
+            carrier = number[corners[near[i], k]]
+            numbers[i, k] = carrier if carrier >= 0 else size
+    return vertices[:size].copy(), numbers
 
 
 @compiled()
@@ -52,13 +52,13 @@ def add_at_point(force: Any, numbers: Any, shares: Any, i: Any, out: Any) -> Non
 
 
 @compiled(allocates=True)
-def solve(stiffness: Any, numbers: Any, shares: Any, own: Any, rhs: Any) -> Any:
+def solve(stiffness: Any, numbers: Any, shares: Any, point_stiffness: Any, rhs: Any) -> Any:
     """(n + 1,) what solves a system, roughly: by conjugate gradients, zero where held.
 
     Args:
         stiffness: (n,) 1/c of vertices, in N/m.
         numbers, shares: (K, 4) of points, numbers as of ``carriers``.
-        own: (K,) of the points, none of it negative, in N/m.
+        point_stiffness: (K,) of the points, none of it negative, in N/m.
         rhs: (n + 1,) in newtons.
     """
     size = len(stiffness)
@@ -67,7 +67,7 @@ def solve(stiffness: Any, numbers: Any, shares: Any, own: Any, rhs: Any) -> Any:
         diagonal[v] = stiffness[v]
     for i in range(len(numbers)):
         for k in range(4):
-            diagonal[numbers[i, k]] += shares[i, k] ** 2 * own[i]
+            diagonal[numbers[i, k]] += shares[i, k] ** 2 * point_stiffness[i]
     x, direction, image = np.zeros(size + 1), np.zeros(size + 1), np.empty(size + 1)
     residual = rhs.copy()
     rho = first = 0.0
@@ -82,7 +82,7 @@ def solve(stiffness: Any, numbers: Any, shares: Any, own: Any, rhs: Any) -> Any:
         beta = rho / before if iteration > 0 else 0.0
         for v in range(size):
             direction[v] = beta * direction[v] + residual[v] / diagonal[v]
-        _multiply(stiffness, numbers, shares, own, direction, image)
+        _multiply(stiffness, numbers, shares, point_stiffness, direction, image)
         curvature = 0.0
         for v in range(size):
             curvature += direction[v] * image[v]
@@ -95,12 +95,16 @@ def solve(stiffness: Any, numbers: Any, shares: Any, own: Any, rhs: Any) -> Any:
 
 
 @compiled()
-def _multiply(stiffness: Any, numbers: Any, shares: Any, own: Any, x: Any, out: Any) -> None:
+def _multiply(
+    stiffness: Any, numbers: Any, shares: Any, point_stiffness: Any, x: Any, out: Any
+) -> None:
     for v in range(len(stiffness)):
         out[v] = stiffness[v] * x[v]
     for i in range(len(numbers)):
-        if own[i] > 0.0:
-            add_at_point(own[i] * at_point(x, numbers, shares, i), numbers, shares, i, out)
+        if point_stiffness[i] > 0.0:
+            add_at_point(
+                point_stiffness[i] * at_point(x, numbers, shares, i), numbers, shares, i, out
+            )
 
 
 # Sweeps point by point, which lead above the ground wherever the search begins.
@@ -166,17 +170,17 @@ def _minimize(
     numbers, shares, weights, distances = points
     size, forces = len(stiffness), np.zeros(len(stiffness) + 1)
     count = len(numbers)
-    own, rates = np.empty(count), np.empty(count)
+    point_stiffness, rates = np.empty(count), np.empty(count)
     for _ in range(MAX_STEPS):
         for v in range(size):
             forces[v] = -stiffness[v] * displacement[v]
         for i in range(count):
-            own[i] = 0.0
+            point_stiffness[i] = 0.0
             if ratios[i] < 1.0:
                 first, second = ground_derivatives(ratios[i], math.log(ratios[i]))
-                own[i] = weights[i] / distances[i] * second
+                point_stiffness[i] = weights[i] / distances[i] * second
                 add_at_point(-weights[i] * first, numbers, shares, i, forces)
-        direction = solve(stiffness, numbers, shares, own, forces)
+        direction = solve(stiffness, numbers, shares, point_stiffness, forces)
         slope, largest, step_size = 0.0, 0.0, 1.0
         for v in range(size):
             slope -= forces[v] * direction[v]
@@ -281,21 +285,23 @@ def solve_tangential_displacements(
     for _ in range(max_sweeps):
         change = 0.0
         for i in range(len(near)):
-            p, own = near[i], point_compliance[i]
-            if own > 0.0:
-                pull_x = (at_point(x, corners, shares, p) - start[0, p]) / own + forces[0, p]
-                pull_y = (at_point(y, corners, shares, p) - start[1, p]) / own + forces[1, p]
+            p, mobility = near[i], point_compliance[i]
+            if mobility > 0.0:
+                pull_x = (at_point(x, corners, shares, p) - start[0, p]) / mobility + forces[0, p]
+                pull_y = (at_point(y, corners, shares, p) - start[1, p]) / mobility + forces[1, p]
                 size = math.sqrt(pull_x * pull_x + pull_y * pull_y)
                 ratio = 0.0
                 if size > 0.0:
-                    displacement = displacement_under(size, 1.0 / own, limits[p], thresholds[p])
-                    ratio = displacement / (own * size)
+                    displacement = displacement_under(
+                        size, 1.0 / mobility, limits[p], thresholds[p]
+                    )
+                    ratio = displacement / (mobility * size)
                 force_x, force_y = pull_x * (1.0 - ratio), pull_y * (1.0 - ratio)
                 more_x, more_y = force_x - forces[0, p], force_y - forces[1, p]
                 forces[0, p], forces[1, p] = force_x, force_y
                 scatter_force(-more_x, corners, shares, compliance, p, x)
                 scatter_force(-more_y, corners, shares, compliance, p, y)
-                change = max(change, own * (abs(more_x) + abs(more_y)) / thresholds[p])
+                change = max(change, mobility * (abs(more_x) + abs(more_y)) / thresholds[p])
         if change <= tolerance:
             break
 

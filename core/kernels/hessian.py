@@ -119,33 +119,33 @@ def invariant_derivatives(i_c: Any, j: Any, material: Any, mu: Any, lam: Any) ->
     law, _, low, high = material
     inside = min(max(j, low), high)
     p, q = first_derivatives(law, i_c, inside, mu, lam)
-    by_i, mixed, by_j = second_derivatives(law, i_c, inside, mu, lam)
+    d2_i, mixed, d2_j = second_derivatives(law, i_c, inside, mu, lam)
     if inside != j:
-        mixed, by_j = 0.0 * mixed, 0.0 * by_j
-    return p, q, by_i, mixed, by_j
+        mixed, d2_j = 0.0 * mixed, 0.0 * d2_j
+    return p, q, d2_i, mixed, d2_j
 
 
 @compiled()
-def edge_blocks(d: Any, s: Any, material: Any, own: Any) -> Any:
+def edge_blocks(d: Any, s: Any, material: Any, tet_constants: Any) -> Any:
     """The blocks 11, 12, 13, 22, 23 and 33 in N/m.
 
     Args:
         d, s: D and V S.
         material: as of ``invariant_derivatives``.
-        own: μ, λ and 1/V of the tet.
+        tet_constants: μ, λ and 1/V of the tet.
     """
-    mu, lam, inverse_volume = own
+    mu, lam, inverse_volume = tet_constants
     a, c = matmul3(d, s), cofactors(d)
     i_c, j = inverse_volume * dot(d, a), inverse_volume * determinant(d, c) / 6.0
-    p, q, by_i, mixed, by_j = invariant_derivatives(i_c, j, material, mu, lam)
-    by_i, mixed, by_j = by_i * inverse_volume, mixed * inverse_volume / 6.0, by_j * inverse_volume
-    by_j, turn = by_j / 36.0, q / 6.0
+    p, q, d2_i, mixed, d2_j = invariant_derivatives(i_c, j, material, mu, lam)
+    d2_i, mixed, d2_j = d2_i * inverse_volume, mixed * inverse_volume / 6.0, d2_j * inverse_volume
+    d2_j, turn = d2_j / 36.0, q / 6.0
     a1, a2, a3 = column_of(a, 0), column_of(a, 1), column_of(a, 2)
     c1, c2, c3 = column_of(c, 0), column_of(c, 1), column_of(c, 2)
     d1, d2, d3 = column_of(d, 0), column_of(d, 1), column_of(d, 2)
-    x1, y1 = weighted(by_i, a1, mixed, c1), weighted(mixed, a1, by_j, c1)
-    x2, y2 = weighted(by_i, a2, mixed, c2), weighted(mixed, a2, by_j, c2)
-    x3, y3 = weighted(by_i, a3, mixed, c3), weighted(mixed, a3, by_j, c3)
+    x1, y1 = weighted(d2_i, a1, mixed, c1), weighted(mixed, a1, d2_j, c1)
+    x2, y2 = weighted(d2_i, a2, mixed, c2), weighted(mixed, a2, d2_j, c2)
+    x3, y3 = weighted(d2_i, a3, mixed, c3), weighted(mixed, a3, d2_j, c3)
     return (
         _with_rotation(products(x1, a1, y1, c1), p * s[0], 0.0, d1),
         _with_rotation(products(x1, a2, y1, c2), p * s[1], -turn, d3),
@@ -189,15 +189,17 @@ class HessianKernel:
     def blocks(self, positions: Tensor, out: Tensor, projected: bool = True) -> None:
         """Writes the (M, 10, 9) blocks of ``CORNER_PAIRS``, row by row, in N/m."""
         use_threads(len(self._tets), TETS_PER_THREAD)
-        own, tets = self._constants, self._tets
+        constants, tets = self._constants, self._tets
         at = positions.numpy(), tets.corners.numpy()
-        material = own.law, own.kappa, own.low, own.high
-        if projected or own.law >= FIRST_STRETCH_LAW:
+        material = constants.law, constants.kappa, constants.low, constants.high
+        if projected or constants.law >= FIRST_STRETCH_LAW:
             floor = 0.0 if projected else -math.inf
             volumes, gradients = tets.volumes.numpy(), tets.gradients_by_tet
-            _write_from_stretches(*at, gradients, volumes, own.moduli, material, floor, out.numpy())
+            _write_from_stretches(
+                *at, gradients, volumes, constants.moduli, material, floor, out.numpy()
+            )
             return
-        _write_from_invariants(*at, tets.metric_by_tet, own.moduli, material, out.numpy())
+        _write_from_invariants(*at, tets.metric_by_tet, constants.moduli, material, out.numpy())
 
 
 @compiled(parallel=True)
@@ -206,8 +208,8 @@ def _write_from_invariants(
 ) -> None:
     for e in shared_range(corners.shape[1]):
         d, s = tet_edges(positions, corners, e), full(symmetric_in(metric, e))
-        own = moduli[0, e], moduli[1, e], metric[6, e]
-        h11, h12, h13, h22, h23, h33 = edge_blocks(d, s, material, own)
+        tet_constants = moduli[0, e], moduli[1, e], metric[6, e]
+        h11, h12, h13, h22, h23, h33 = edge_blocks(d, s, material, tet_constants)
         write_corner_blocks(h11, h12, h13, h22, h23, h33, out[e])
 
 
@@ -227,9 +229,11 @@ def _write_from_stretches(
         g = matrix_of(gradients[e])
         u, sigma, v = signed_svd(matmul3(tet_edges(positions, corners, e), g))
         if material[0] >= FIRST_STRETCH_LAW:
-            stretch, flip, twist = _of_stretches(sigma, material, moduli[0, e], moduli[1, e])
+            stretch, flip, twist = _stretch_eigensystem(sigma, material, moduli[0, e], moduli[1, e])
         else:
-            stretch, flip, twist = _of_invariants(sigma, material, moduli[0, e], moduli[1, e])
+            stretch, flip, twist = _invariants_eigensystem(
+                sigma, material, moduli[0, e], moduli[1, e]
+            )
         if floor == 0.0:
             stretch = _projected(stretch)
         volume = volumes[e]
@@ -251,7 +255,7 @@ def _write_from_stretches(
 
 
 @compiled()
-def _of_stretches(s: Any, material: Any, mu: Any, lam: Any) -> Any:
+def _stretch_eigensystem(s: Any, material: Any, mu: Any, lam: Any) -> Any:
     """The eigensystem of a law in the stretches: ∂²Ψ/∂σ_i∂σ_j, flips and twists, in pascal.
 
     Args:
@@ -263,19 +267,19 @@ def _of_stretches(s: Any, material: Any, mu: Any, lam: Any) -> Any:
 
 
 @compiled()
-def _of_invariants(s: Any, material: Any, mu: Any, lam: Any) -> Any:
-    """The same of a law in I_C and J."""
+def _invariants_eigensystem(s: Any, material: Any, mu: Any, lam: Any) -> Any:
+    """Return the eigensystem of a law in I_C and J, as ``_stretch_eigensystem`` does."""
     i_c, j = s[0] * s[0] + s[1] * s[1] + s[2] * s[2], s[0] * s[1] * s[2]
-    p, q, by_i, mixed, by_j = invariant_derivatives(i_c, j, material, mu, lam)
+    p, q, d2_i, mixed, d2_j = invariant_derivatives(i_c, j, material, mu, lam)
     c = s[1] * s[2], s[2] * s[0], s[0] * s[1]
     turned = q * s[0], q * s[1], q * s[2]
     stretch = symmetric(
-        p + by_i * s[0] * s[0] + 2.0 * mixed * s[0] * c[0] + by_j * c[0] * c[0],
-        by_i * s[0] * s[1] + mixed * (s[0] * c[1] + s[1] * c[0]) + by_j * c[0] * c[1] + turned[2],
-        by_i * s[2] * s[0] + mixed * (s[2] * c[0] + s[0] * c[2]) + by_j * c[2] * c[0] + turned[1],
-        p + by_i * s[1] * s[1] + 2.0 * mixed * s[1] * c[1] + by_j * c[1] * c[1],
-        by_i * s[1] * s[2] + mixed * (s[1] * c[2] + s[2] * c[1]) + by_j * c[1] * c[2] + turned[0],
-        p + by_i * s[2] * s[2] + 2.0 * mixed * s[2] * c[2] + by_j * c[2] * c[2],
+        p + d2_i * s[0] * s[0] + 2.0 * mixed * s[0] * c[0] + d2_j * c[0] * c[0],
+        d2_i * s[0] * s[1] + mixed * (s[0] * c[1] + s[1] * c[0]) + d2_j * c[0] * c[1] + turned[2],
+        d2_i * s[2] * s[0] + mixed * (s[2] * c[0] + s[0] * c[2]) + d2_j * c[2] * c[0] + turned[1],
+        p + d2_i * s[1] * s[1] + 2.0 * mixed * s[1] * c[1] + d2_j * c[1] * c[1],
+        d2_i * s[1] * s[2] + mixed * (s[1] * c[2] + s[2] * c[1]) + d2_j * c[1] * c[2] + turned[0],
+        p + d2_i * s[2] * s[2] + 2.0 * mixed * s[2] * c[2] + d2_j * c[2] * c[2],
     )
     flip = p - turned[0], p - turned[1], p - turned[2]
     return stretch, flip, (p + turned[0], p + turned[1], p + turned[2])
@@ -283,7 +287,7 @@ def _of_invariants(s: Any, material: Any, mu: Any, lam: Any) -> Any:
 
 @compiled()
 def _pairs(flip: Any, twist: Any, floor: float) -> Any:
-    """What δ_ij has to do with itself and with δ_ji, by the axis that is left out."""
+    """Return the coefficients of δ_ij for itself and for δ_ji, by the axis that is left out."""
     f0, f1, f2 = max(flip[0], floor), max(flip[1], floor), max(flip[2], floor)
     t0, t1, t2 = max(twist[0], floor), max(twist[1], floor), max(twist[2], floor)
     along = 0.5 * (f0 + t0), 0.5 * (f1 + t1), 0.5 * (f2 + t2)
@@ -316,7 +320,9 @@ def _projected(a: Any) -> Any:
 
 @compiled()
 def _block(u: Any, stretch: Any, along: Any, across: Any, a: Any, b: Any) -> Any:
-    """Of two corners by their shape gradients, from the frame of the singular vectors."""
+    """Return the block of two corners from their shape gradients, in the frame of the singular
+    vectors.
+    """
     h = matrix(
         stretch[0] * a[0] * b[0] + along[2] * a[1] * b[1] + along[1] * a[2] * b[2],
         stretch[1] * a[0] * b[1] + across[2] * a[1] * b[0],

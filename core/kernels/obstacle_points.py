@@ -73,7 +73,7 @@ class PointForces(NamedTuple):
 
 @compiled()
 def at_point(values: Any, corners: Any, shares: Any, p: Any) -> Any:
-    """Of (N,) values of vertices that of point p."""
+    """Interpolate (N,) vertex values at point p."""
     total = 0.0
     for k in range(4):
         total += shares[p, k] * values[corners[p, k]]
@@ -173,16 +173,16 @@ def solve_normal_forces(
     while True:
         change, is_below = 0.0, False
         for i in range(len(near)):
-            p, own = near[i], point_compliance[i]
-            if own > 0.0:
+            p, mobility = near[i], point_compliance[i]
+            if mobility > 0.0:
                 distance, before = distances[p], forces[p]
                 ratio = (at_point(heights, corners, shares, p) - level) / distance
                 is_below = is_below or ratio <= 0.0
-                start = ratio - own * before / distance
+                start = ratio - mobility * before / distance
                 force, root = 0.0, 1.0
                 if start < 1.0:
-                    root = proximal(start, own * weights[p] / distance, min_ratio)
-                    force = (root - start) * distance / own
+                    root = proximal(start, mobility * weights[p] / distance, min_ratio)
+                    force = (root - start) * distance / mobility
                 if only_grow:
                     force = max(force, before)
                 if trace is not None:
@@ -190,7 +190,7 @@ def solve_normal_forces(
                 if force != before:
                     forces[p] = force
                     scatter_force(force - before, corners, shares, compliance, p, heights)
-                    change = max(change, abs(own * (force - before)) / distance)
+                    change = max(change, abs(mobility * (force - before)) / distance)
         sweep += 1
         if trace is not None:
             trace.counts[1], trace.counts[2] = sweep, trace.counts[2] + only_grow
@@ -230,21 +230,21 @@ def project_points(
     for sweep in range(MAX_SWEEPS):
         deepest = 0.0
         for p in range(len(corners)):
-            own = compliance_at(corners, shares, inverse_mass, p)
+            mass_inverse = compliance_at(corners, shares, inverse_mass, p)
             offset = (
                 at_point(positions[0], corners, shares, p) - x,
                 at_point(positions[1], corners, shares, p) - y,
                 at_point(positions[2], corners, shares, p) - z,
             )
             distance, normal = nearest(kind, radius, offset)
-            if distance < 0.0 and own > 0.0:
+            if distance < 0.0 and mass_inverse > 0.0:
                 deepest = min(deepest, distance)
                 project_point(
                     positions,
                     velocities,
                     points,
                     p,
-                    own,
+                    mass_inverse,
                     (distance, normal),
                     (restitution, penalty if sweep == 0 else 0.0),
                     (static[p], kinetic[p]),
@@ -261,13 +261,13 @@ def project_point(
     velocities: Any,
     points: Any,
     p: Any,
-    own: Any,
+    mass_inverse: Any,
     contact: Any,
     response: Any,
     friction: Any,
     step: float,
 ) -> None:
-    """Moves point p, of inverse mass ``own``, to the surface, and lets it bounce.
+    """Moves point p, of inverse mass ``mass_inverse``, to the surface, and lets it bounce.
 
     Args:
         contact: its distance to the surface, which is negative, and the normal.
@@ -275,7 +275,7 @@ def project_point(
     """
     corners, shares, inverse_mass = points
     (distance, normal), (restitution, penalty), (static, kinetic) = contact, response, friction
-    depth, step_over_mass = distance / own, step / own
+    depth, step_over_mass = distance / mass_inverse, step / mass_inverse
     u = at_point(velocities[0], corners, shares, p)
     v = at_point(velocities[1], corners, shares, p)
     w = at_point(velocities[2], corners, shares, p)
@@ -291,7 +291,7 @@ def project_point(
         part = shares[p, k] * inverse_mass[vertex]
         for axis in range(3):
             stopped = stopped_ratio * along[axis]
-            velocities[axis, vertex] += part / own * (change * normal[axis] - stopped)
+            velocities[axis, vertex] += part / mass_inverse * (change * normal[axis] - stopped)
             positions[axis, vertex] -= part * (depth * normal[axis] + step_over_mass * stopped)
 
 
@@ -476,9 +476,9 @@ def solve_friction(
                 kept = trace.friction[trace.counts[3], i]
                 kept[0], kept[1] = before_x, before_y
             if limit > 0.0 or before_x != 0.0 or before_y != 0.0:
-                own = point_compliance[i] / step
-                x = before_x - at_point(velocities[0], corners, shares, p) / own
-                y = before_y - at_point(velocities[1], corners, shares, p) / own
+                speed_compliance = point_compliance[i] / step
+                x = before_x - at_point(velocities[0], corners, shares, p) / speed_compliance
+                y = before_y - at_point(velocities[1], corners, shares, p) / speed_compliance
                 if trace is not None:
                     kept[2], kept[3] = x, y
                 size = math.sqrt(x * x + y * y)
@@ -487,7 +487,7 @@ def solve_friction(
                 friction[p, 0], friction[p, 1] = x, y
                 x, y = x - before_x, y - before_y
                 apply_tangential_force(motion, ground, compliance, p, x, y)
-                change = max(change, own * step * (abs(x) + abs(y)) / distances[p])
+                change = max(change, speed_compliance * step * (abs(x) + abs(y)) / distances[p])
         if trace is not None:
             trace.counts[3] += 1
         if change <= HEIGHT_TOLERANCE_RATIO:

@@ -20,8 +20,10 @@ def choose_threads(vertex_count: int) -> None:
 
 @compiled()
 def stopped_share(speed: Any, change: Any, static: Any, kinetic: Any) -> Any:
-    """Of a tangential speed, the share that friction takes where contact changed the normal one by
-    ``change``: all where the static coefficient can stop it, else by the kinetic one."""
+    """Return the share of a tangential speed that friction takes where contact changed the
+    normal one by ``change``: all where the static coefficient can stop it, else by the kinetic
+    one.
+    """
     if change <= 0.0 or speed <= 0.0:
         return 0.0
     return 1.0 if speed <= static * change else kinetic * change / speed

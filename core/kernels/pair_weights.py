@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a pair counts in an explicit step, and at which closest points it is made linear."""
+"""Compute the weight of a pair in an explicit step, and the closest points at which it is made
+linear.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,10 @@ MIN_GAP_RATIO = 0.1
 def pair_weight(
     stencils: Any, mesh: Any, laws: Any, points: Any, pair: int, x: Any, closest: Any
 ) -> Any:
-    """Of a pair at four points x with the closest points; what it counts beside the pairs around
-    it; and whether it has friction."""
-    apart, _, of_second, _, of_last, place = closest
+    """Return the weight of a pair at four points x with the closest points; its share beside the
+    pairs around it; and whether it has friction.
+    """
+    apart, _, weight_second, _, weight_last, place = closest
     edge_count = len(stencils.edge_edges)
     if pair < edge_count:
         first, second = stencils.edge_edges[pair, 0], stencils.edge_edges[pair, 1]
@@ -39,10 +42,10 @@ def pair_weight(
         # Edges that are nearly parallel have no friction: their closest points could be anywhere.
         if not laws.area_weighted:
             return mollifier, 1.0, mollifier == 1.0
-        share = edge_share(points, mesh, first, second, place, apart, of_second, -of_last)
+        share = edge_share(points, mesh, first, second, place, apart, weight_second, -weight_last)
         return mollifier * edge_edge_weight(mesh, first, second), share, mollifier == 1.0
-    own = pair - edge_count
-    face, vertex = stencils.face_vertices[own, 0], stencils.face_vertices[own, 1]
+    row = pair - edge_count
+    face, vertex = stencils.face_vertices[row, 0], stencils.face_vertices[row, 1]
     if not laws.area_weighted:
         return 1.0, 1.0, True
     share = face_share(points, mesh, face, vertex, place, apart)
@@ -60,9 +63,10 @@ def within_step(
     x: Any,
     closest: Any,
 ) -> Any:
-    """Where a pair at four points x is made linear that counts nothing with the closest points of
-    the start of a step, and its share: those of the end, where it counts in whole with them and
-    closes, as two edges do that come to cross within the step, all but touching."""
+    """Return the closest points at which to make a pair linear that has no weight at the start
+    of a step, and its share: those of the end, where it has its whole weight with them and
+    closes, as two edges do that come to cross within the step, all but touching.
+    """
     a, b, c, d, are_edges = stencil(stencils, pair)
     square = dot(closest[0], closest[0])
     if square > (MAX_DISTANCE_RATIO * dhat) ** 2:

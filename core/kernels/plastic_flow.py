@@ -98,7 +98,7 @@ def _flow(
         edges, f, c = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
         inverse, v = np.empty((3, 3)), np.empty((3, 3))
         strains, factors = np.empty(3), np.empty(3)
-        found = 0
+        flowing_count = 0
         for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
             yield_stress = constants[1, e] + constants[2, e] * plastic[9, e]
             if yield_stress == math.inf:
@@ -119,8 +119,8 @@ def _flow(
                 # As a state has it, rounded.
                 read(plastic, e, f)
                 write_rest(f, rest, e, gradients, metric)
-                found += 1
-        flowing[chunk] = found
+                flowing_count += 1
+        flowing[chunk] = flowing_count
 
 
 @compiled()

@@ -74,9 +74,9 @@ def write_held_shapes(
         volumes: (A,) there, in m³.
         least: stretch.
     """
-    of_loops = tets.volumes.numpy(), tets.gradients_by_tet, tets.metric_by_tet
+    tet_arrays = tets.volumes.numpy(), tets.gradients_by_tet, tets.metric_by_tet
     at = positions.numpy(), tets.corners.numpy(), which
-    _write(*at, gradients, volumes, least, *of_loops)
+    _write(*at, gradients, volumes, least, *tet_arrays)
     tets.forget_passes(is_written=True)
 
 
@@ -148,7 +148,7 @@ def _eigenvector(m: Any, root: float) -> Any:
 
 @compiled()
 def _held_by_svd(f: Any, least: float) -> Any:
-    """The same where several stretches are low or alike."""
+    """Return the held shape by an SVD, where several stretches are low or alike."""
     u, s, v = signed_svd(f)
     a, b, c = max(s[0], least), max(s[1], least), max(s[2], least)
     unstretched = from_columns(
@@ -250,7 +250,7 @@ def _arguments(held: HeldShapes) -> tuple[Any, ...]:
 
 @compiled(inline=True)
 def _inverse(determinant_of_edges: Any) -> Any:
-    """One over it; zero where there is no volume."""
+    """Return the inverse of a determinant; zero where there is no volume."""
     # A division under a condition would keep LLVM from vector instructions.
     return 1.0 / (determinant_of_edges if determinant_of_edges != 0.0 else math.inf)
 

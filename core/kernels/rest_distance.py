@@ -35,8 +35,8 @@ def nearest_square(x: Any, are_edges: bool) -> float:
 
 @compiled(inline=True)
 def shortening(dhat: float, square: float) -> float:
-    """By how much nearer parts of one object are searched than at the distance from which they push
-    where they are far apart at rest, in metres.
+    """Return the reduction of the search distance for parts of one object that are near at rest, in
+    metres.
 
     Args:
         dhat: that distance, in metres; zero asks for nothing.
@@ -115,7 +115,7 @@ def limit_activation(
         if features[k] == POINT_EDGE:
             dhat = _least_of_edge(mesh, rest, dhat, now, a, b, c)
         elif features[k] == POINTS:
-            dhat = _least_of_points(mesh, rest, dhat, now, a, b)
+            dhat = _least_at_vertices(mesh, rest, dhat, now, a, b)
         else:
             dhat = _limited(dhat, four_points(rest, a, b, c, d), features[k] != POINT_FACE)
         dhats[k], is_near[k] = dhat, now < dhat
@@ -170,8 +170,8 @@ def _least_of_edge(
 
 
 @compiled()
-def _least_of_points(mesh: Any, rest: Any, dhat: float, now: float, a: int, b: int) -> float:
-    """The same of two vertices."""
+def _least_at_vertices(mesh: Any, rest: Any, dhat: float, now: float, a: int, b: int) -> float:
+    """Return the least rest distance around two vertices, at most ``dhat``."""
     for place in range(mesh.vertex_offsets[a], mesh.vertex_offsets[a + 1]):
         end = _other_end(mesh, mesh.vertex_edges[place], a)
         for other in range(mesh.vertex_offsets[b], mesh.vertex_offsets[b + 1]):

@@ -32,7 +32,7 @@ _ZERO = (0.0,) * 9
 
 @compiled(parallel=True)
 def relax_neo_hookean(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
-    """Of ``NeoHookeanConstraints``."""
+    """Relax ``NeoHookeanConstraints``."""
     for colour in range(len(offsets) - 1):
         for e in shared_range(offsets[colour], offsets[colour + 1]):
             data = tet_data[e]
@@ -48,7 +48,7 @@ def relax_neo_hookean(positions: Any, corners: Any, tet_data: Any, offsets: Any)
 
 @compiled(parallel=True)
 def relax_green_strains(positions: Any, corners: Any, tet_data: Any, offsets: Any) -> None:
-    """Of ``GreenStrains``."""
+    """Relax ``GreenStrains``."""
     for colour in range(len(offsets) - 1):
         for e in shared_range(offsets[colour], offsets[colour + 1]):
             data = tet_data[e]
