@@ -290,7 +290,7 @@ class Releases:
 
 def _attachments_of(system: System) -> Attachments | None:
     """Return the attachments between bodies that still hold in a system."""
-    return Attachments.of_scene(system.scene, system.vertex_offsets, system.mass)
+    return Attachments.from_scene(system.scene, system.vertex_offsets, system.mass)
 
 
 def _numbers(values: Tensor) -> Forces:

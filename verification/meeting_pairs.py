@@ -57,7 +57,7 @@ class MoveCheck:
         corners = corners.reshape(len(parts), -1, 3)
         low, high = corners.min(axis=1), corners.max(axis=1)
         order = np.argsort(low[:, 0], kind="stable")
-        may_collide = surface.by_groups(surface.can_collide)
+        may_collide = surface.group_collisions(surface.can_collide)
         followed, meeting, first, second = follow_pairs(
             *(order, parts, kinds, low, high, surface.group_of, may_collide),
             np.bitwise_and.reduce(surface.spared[parts], axis=1),

@@ -240,7 +240,7 @@ class Gradients:
             return 0.0
         points = self._ground.points
         way = gather(points, (positions - step.friction_origin)[:2])
-        sizes = points.of_bodies(given["diagonals"])
+        sizes = points.from_bodies(given["diagonals"])
         threshold = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * sizes
         lengths = slide_lengths(way.square().sum(0), threshold)
         drop = 1.0 - given["kinetic"] / static.clamp(min=NO_FRICTION)

@@ -625,7 +625,7 @@ class Derivation:
         if barrier is None or ground is None:
             return {}
         young = self._of_vertices(self._mean_young)
-        stiffness = BARRIER_STIFFNESS_RATIO * barrier.points.of_bodies(young)
+        stiffness = BARRIER_STIFFNESS_RATIO * barrier.points.from_bodies(young)
         own = {
             "height": self._value("ground.height", ground.height),
             "weights": stiffness * self._areas(barrier.points),
@@ -635,16 +635,16 @@ class Derivation:
         }
         for name, table in zip(("static", "kinetic"), self._frictions, strict=True):
             coefficients = [table[k, -1] for k in range(len(self._bodies))]
-            rows = barrier.points.of_bodies(self._of_vertices(coefficients))
+            rows = barrier.points.from_bodies(self._of_vertices(coefficients))
             own[name] = rows * system.obstacles.friction_shares
         return own
 
     def _areas(self, points: GroundPoints) -> Tensor:
         """(S,) around the ground's points; surfaces that are seen keep theirs."""
-        own = points.of_bodies(torch.cat([self._rest.areas(k) for k in range(len(self._bodies))]))
+        own = points.from_bodies(torch.cat([self._rest.areas(k) for k in range(len(self._bodies))]))
         seen = [torch.tensor(body.seen_surface is not None) for body in self._system.bodies]
         known = self._tensor(self._system.obstacles.areas)
-        return torch.where(points.of_bodies(self._of_vertices(seen)), known, own)
+        return torch.where(points.from_bodies(self._of_vertices(seen)), known, own)
 
     def _contact(self) -> Quantities:
         if self._system.scene.contact is None:
@@ -655,7 +655,7 @@ class Derivation:
         return own | {"contact static": static, "contact kinetic": kinetic}
 
     def _attached(self) -> Quantities:
-        """As ``Attachments.of_scene`` finds the stiffness."""
+        """As ``Attachments.from_scene`` finds the stiffness."""
         system = self._system
         if not system.scene.attaches_bodies:
             return {}

@@ -187,7 +187,7 @@ class Impacts:
         for number, where in enumerate(self._slices):
             numbers[where] = number
         numbers = numbers.to(self._system.device)
-        bodies: NDArray[np.int64] = barrier.points.of_bodies(numbers).cpu().numpy()
+        bodies: NDArray[np.int64] = barrier.points.from_bodies(numbers).cpu().numpy()
         return bodies
 
     # Surfaces

@@ -87,7 +87,7 @@ class IncrementalPotential:
             self.contact = MeshContact(system.scene, system.meshes, float(system.mass.mean()))
         self.inertia = Inertia(system.free_mass)
         ground, friction = system.ground_barrier, self._ground_friction()
-        attachments = Attachments.of_scene(system.scene, system.vertex_offsets, system.mass)
+        attachments = Attachments.from_scene(system.scene, system.vertex_offsets, system.mass)
         ground_parts: Sequence[Potential | None] = (ground, friction)
         # The ground comes last: paths that are projected on it go by the Hessian of all others.
         self.potentials = _present(
@@ -126,7 +126,7 @@ class IncrementalPotential:
             return None
         # Beside contact paths are straight, and may not end where points stick.
         is_bounded = self.contact is not None
-        sizes = barrier.points.of_bodies(system.diagonals)
+        sizes = barrier.points.from_bodies(system.diagonals)
         return GroundFriction(barrier, coefficients, sizes, is_bounded)
 
     @cached_property

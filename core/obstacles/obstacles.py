@@ -72,7 +72,7 @@ class PaintedFriction:
     def of(self, friction: Coefficients) -> FrictionCoefficients:
         """From (B,) coefficients of the bodies."""
         rows = [self._tensor(np.repeat(part, self._counts)) for part in friction]
-        points = [self._points.of_bodies(row) for row in rows]
+        points = [self._points.from_bodies(row) for row in rows]
         if self._is_painted:
             rows = [row * self._vertex_factors for row in rows]
             points = [row * self._point_factors for row in points]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What holds bodies to each other where they are attached."""
+"""Attach bodies to each other by springs."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ class Attachments(Potential):
         self._blocks = lru_cache(maxsize=1)(self._blocks_in)
 
     @classmethod
-    def of_scene(
+    def from_scene(
         cls, scene: Scene, vertex_offsets: Sequence[int], template: Tensor
     ) -> Attachments | None:
-        """What attaches the bodies of a scene to each other; None without any.
+        """Build the attachments between the bodies of a scene; None without any.
 
         k is twenty-five times Young's modulus times the length of an edge, the means of the tets
         around the vertex or of those around its place, whichever is stiffer.
@@ -99,8 +99,11 @@ class Attachments(Potential):
             return None
         attached = attached_vertices(scene, vertex_offsets)
         around = np.concatenate([stiffness_around(body) for body in scene.bodies])
-        own, others = around[attached.vertices], around[attached.corners].mean(axis=1)
-        stiffness = STIFFNESS_FACTOR * np.maximum(own, others)
+        around_vertices, around_anchors = (
+            around[attached.vertices],
+            around[attached.corners].mean(axis=1),
+        )
+        stiffness = STIFFNESS_FACTOR * np.maximum(around_vertices, around_anchors)
         return cls(attached.offsets(vertex_offsets[-1]), stiffness, template)
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -131,10 +134,10 @@ class Attachments(Potential):
 
 
 def attached_vertices(scene: Scene, vertex_offsets: Sequence[int]) -> AttachedVertices:
-    """Those of a scene that hold.
+    """Return the vertices of a scene that attachments hold.
 
     Args:
-        scene, vertex_offsets: as ``Attachments.of_scene`` takes them, with an attachment to a body.
+        scene, vertex_offsets: as ``Attachments.from_scene`` takes them, with an attachment to a body.
     """
     parts = []
     for attachment in scene.attachments:

@@ -50,7 +50,7 @@ class Gravity(PrescribedPotential):
         return -acceleration[:, None] * self._mass[None, :]
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        """It has none: gravity is uniform."""
+        """Add nothing: gravity is uniform."""
 
 
 class Inertia(Potential):
@@ -103,7 +103,7 @@ class VertexAccelerations(PrescribedPotential):
         out[:, self.where] -= self._mass * self.parameters
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        """It has none: it does not go by positions."""
+        """Add nothing: the force does not depend on positions."""
 
 
 class DragForce(PrescribedPotential):

@@ -160,7 +160,9 @@ class CarriedDamping(PrescribedPotential):
 
     @staticmethod
     def of(system: Nodes) -> CarriedDamping | None:
-        """What damps relative to the pins and goals of a system; None where none of them moves."""
+        """Build the damping relative to the pins and goals of a system; None where none of them
+        moves.
+        """
         paths = _paths_of(system)
         if all(path.channel.is_constant for path in paths):
             return None
@@ -170,12 +172,12 @@ class CarriedDamping(PrescribedPotential):
     def is_constant(self) -> bool:
         return False
 
-    def quantities_on(self, given: Mapping[str, Tensor]) -> Quantities:
+    def quantities_on(self, tensors: Mapping[str, Tensor]) -> Quantities:
         """The numbers that the force depends on, by the names that the adjoint has for them."""
-        damping, mass = given["damping"], given["mass"]
+        damping, mass = tensors["damping"], tensors["mass"]
         ratio = mass / self._system.mass
         channels = [
-            path.channel.with_samples(given[path.name][:, :, path.columns])
+            path.channel.with_samples(tensors[path.name][:, :, path.columns])
             if path.name
             else path.channel
             for path in self._paths
@@ -186,12 +188,12 @@ class CarriedDamping(PrescribedPotential):
         number = self._number_of(fraction)
         if (frame, number) != self._present[0]:
             self._present = (frame, number), self._interval_in((frame, number), self.quantities)
-        own, part = self._present[1], fraction * self._intervals - number
+        interval, part = self._present[1], fraction * self._intervals - number
         if not self._has_loops:
-            return self._parameters_at(own, frame, part)
+            return self._parameters_at(interval, frame, part)
         per_second = self._intervals / self._system.frame_times.of(frame)
-        out = own.centre.new_empty(3, 3 * len(self._counts) + self._system.vertex_count)
-        arrays: list[Any] = [*own.arrays, *self._arrays, out.numpy()]
+        out = interval.centre.new_empty(3, 3 * len(self._counts) + self._system.vertex_count)
+        arrays: list[Any] = [*interval.arrays, *self._arrays, out.numpy()]
         loops.write_parameters(part, per_second, *arrays)
         return out
 
@@ -207,12 +209,12 @@ class CarriedDamping(PrescribedPotential):
         loops.add_rate_forces(*(tensor.numpy() for tensor in tensors))
 
     def rate_gradient(
-        self, positions: Tensor, given: Mapping[str, Tensor], frame: int, fraction: float
+        self, positions: Tensor, tensors: Mapping[str, Tensor], frame: int, fraction: float
     ) -> Tensor:
         """(3, N) that explicit steps pull against at a time, as a function of quantities."""
-        quantities, number = self.quantities_on(given), self._number_of(fraction)
-        own = self._interval_in((frame, number), quantities)
-        parameters = self._parameters_at(own, frame, fraction * self._intervals - number)
+        quantities, number = self.quantities_on(tensors), self._number_of(fraction)
+        interval = self._interval_in((frame, number), quantities)
+        parameters = self._parameters_at(interval, frame, fraction * self._intervals - number)
         return -self._rate_forces(positions, parameters, quantities)
 
     def begin_time_step(self, step: TimeStep) -> None:
@@ -222,10 +224,10 @@ class CarriedDamping(PrescribedPotential):
             self._force = self._step_force(step, self.quantities, *self._time)
 
     def step_gradient(
-        self, step: TimeStep, given: Mapping[str, Tensor], frame: int, fraction: float
+        self, step: TimeStep, tensors: Mapping[str, Tensor], frame: int, fraction: float
     ) -> Tensor:
         """(3, N) of an implicit step that ends at a time, as a function of quantities."""
-        return -self._step_force(step, self.quantities_on(given), frame, fraction)
+        return -self._step_force(step, self.quantities_on(tensors), frame, fraction)
 
     def energy(self, positions: Tensor) -> Tensor:
         if self._force is None:
@@ -293,15 +295,21 @@ class CarriedDamping(PrescribedPotential):
         dots = (first * second).sum(1)[:, None, None] * torch.eye(3).to(first)
         return self._means(dots - first[:, :, None] * second[:, None, :])
 
-    def _parameters_at(self, own: _Interval, frame: int, part: float) -> Tensor:
+    def _parameters_at(self, interval: _Interval, frame: int, part: float) -> Tensor:
         """As ``parameters`` has them, a part of the way through an interval."""
         per_second = self._intervals / self._system.frame_times.of(frame)
-        inertia = own.moments[0] + part * own.moments[1] + part * part * own.moments[2]
-        turn = angular_velocity(inertia, own.momentum)
-        arms, bends = own.forces
+        inertia = (
+            interval.moments[0] + part * interval.moments[1] + part * part * interval.moments[2]
+        )
+        turn = angular_velocity(inertia, interval.momentum)
+        arms, bends = interval.forces
         which = self._vertex_groups
         turned = torch.linalg.cross(turn.T[:, which], arms + part * bends, dim=0)
-        rigid = [own.centre + part * own.shift, own.shift * per_second, turn * per_second]
+        rigid = [
+            interval.centre + part * interval.shift,
+            interval.shift * per_second,
+            turn * per_second,
+        ]
         return torch.cat([torch.cat(rigid).T, (bends - turned) * per_second], dim=1)
 
     def _remainder(self, velocities: Tensor, quantities: Quantities) -> Tensor:

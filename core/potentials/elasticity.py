@@ -126,9 +126,9 @@ class Elasticity(PrescribedPotential):
         material = self.material.without_extrapolation()
         if material.model() == self.material.model():
             return self
-        own = copy(self)
-        own._set_material(material)
-        return own
+        unlimited = copy(self)
+        unlimited._set_material(material)
+        return unlimited
 
     def limit_poisson(self, limited: Tensor, highest: float) -> None:
         """Takes Poisson's ratio as ``highest`` at most for the (M,) tets that are limited."""
@@ -206,9 +206,9 @@ class Elasticity(PrescribedPotential):
         if not self._is_scaled:
             self._add_unscaled_gradient(positions, out)
             return
-        own = torch.zeros_like(out)
-        self._add_unscaled_gradient(positions, own)
-        out.addcmul_(own, self.stiffness)
+        unscaled = torch.zeros_like(out)
+        self._add_unscaled_gradient(positions, unscaled)
+        out.addcmul_(unscaled, self.stiffness)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         blocks = self._unscaled_blocks(positions, projected)
@@ -219,8 +219,8 @@ class Elasticity(PrescribedPotential):
     @property
     def cancellation(self) -> float:
         """k Σ 2μV in joules."""
-        own = self._unscaled_cancellation
-        return float(self.stiffness) * (own if self.rest_shape is None else self._cancelled())
+        unscaled = self._unscaled_cancellation
+        return float(self.stiffness) * (unscaled if self.rest_shape is None else self._cancelled())
 
     @cached_property
     def _unscaled_cancellation(self) -> float:
@@ -247,7 +247,7 @@ class Elasticity(PrescribedPotential):
         return float(self.tets.volume_ratios(positions).min())
 
     def inverted(self, positions: Tensor) -> int:
-        """How many tets have no volume left although their model is undefined there."""
+        """Count the tets without volume, where their model is undefined there."""
         if self.material.valid_j_range()[0] != 0.0:
             return 0
         return int((self.tets.volume_ratios(positions) <= 0.0).sum())

@@ -142,7 +142,9 @@ class Pressure(PrescribedPotential):
         self.volume.add_gradient(-self.parameters, positions, out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        """Of it alone; projected it is none, since what opens one way closes the other."""
+        """Add the Hessian of the pressure alone. It is indefinite, since an opening in one
+        direction closes another: projected, nothing is added.
+        """
         if not projected:
             self.volume.add_hessian(-self.parameters, positions, matrix)
 

@@ -50,7 +50,7 @@ class FieldForce(PrescribedPotential):
         self._rate = torch.zeros_like(mass)
 
     @staticmethod
-    def of_system(law: Law, parameters: Channel, system: Nodes) -> FieldForce:
+    def for_system(law: Law, parameters: Channel, system: Nodes) -> FieldForce:
         """On its bodies, as far as fields count for them."""
         mass = system.mass.clone()
         for body, where in zip(system.bodies, system.body_slices(), strict=True):
@@ -108,7 +108,9 @@ class FieldForce(PrescribedPotential):
         return (self._stiffness * away).sum(1)
 
     def _linear_at(self, positions: Tensor) -> tuple[Response, Tensor | None]:
-        """What the law does at (3, N) positions, and (3, 3, N) A in 1/s², if there is any."""
+        """Return the response of the law at (3, N) positions, and its derivative (3, 3, N) A in
+        1/s², if there is any.
+        """
         with torch.enable_grad():
             points = positions.detach().clone().requires_grad_()
             response = self.law(self.parameters, points)
@@ -166,7 +168,7 @@ class FieldSamples:
     shares: Tensor
 
     @staticmethod
-    def of_system(field: ForceField, system: Nodes) -> FieldSamples | None:
+    def for_system(field: ForceField, system: Nodes) -> FieldSamples | None:
         """Samples of all bodies of a system; None where no field varies inside of a tet."""
         corners, weights, masses = [], [], []
         is_fine = False
@@ -177,8 +179,8 @@ class FieldSamples:
             scale = _scale(field, mesh.vertices, edge)
             if scale < _MAX_SCALE_EDGES * edge:
                 is_fine = True
-                wanted = int(np.clip((_SAMPLES_PER_SCALE * edge / scale) ** 3, 1, _MAX_SAMPLES))
-                count = 4 * max(1, min(-(-wanted // 4), _MAX_SAMPLES // (4 * len(mesh.tets))))
+                wish = int(np.clip((_SAMPLES_PER_SCALE * edge / scale) ** 3, 1, _MAX_SAMPLES))
+                count = 4 * max(1, min(-(-wish // 4), _MAX_SAMPLES // (4 * len(mesh.tets))))
                 tets, coordinates, amounts = _material_points(mesh, count, body.seen_surface)
                 mass = np.broadcast_to(body.density, len(mesh.tets))[tets] * amounts
                 corners.append(mesh.tets[tets] + where.start)
@@ -227,7 +229,7 @@ class SampledLaw(Law):
         self._law.begin_frame(parameters, self._samples.points(positions), frame)
 
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
-        found = self._law(parameters, self._samples.points(positions))
+        response = self._law(parameters, self._samples.points(positions))
         count = positions.shape[1]
 
         def mean(values: Tensor) -> Tensor:
@@ -237,11 +239,11 @@ class SampledLaw(Law):
             return mean(values[None])[0]
 
         return replace(
-            found,
-            push=mean(found.push),
-            rate=mean_rate(found.rate),
-            speed_rate=None if found.speed_rate is None else mean_rate(found.speed_rate),
-            spin=None if found.spin is None else mean(found.spin),
+            response,
+            push=mean(response.push),
+            rate=mean_rate(response.rate),
+            speed_rate=None if response.speed_rate is None else mean_rate(response.speed_rate),
+            spin=None if response.spin is None else mean(response.spin),
         )
 
 
@@ -275,7 +277,8 @@ def _material_points(
 
 
 def _scale(field: ForceField, vertices: FloatArray, edge: float) -> float:
-    """What a field varies over within a body, in metres; infinite where it is uniform.
+    """Return the length over which a field varies within a body, in metres; infinite where it is
+    uniform.
 
     Args:
         vertices: (N, 3) of the body at the start, in metres.

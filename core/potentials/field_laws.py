@@ -121,8 +121,8 @@ class GradientNoise:
             points: (3, N), 1 the longest wavelength.
         """
         if runs_loops(points):
-            found: Tensor = _CompiledNoise.apply(self, points)  # type: ignore[no-untyped-call]
-            return found
+            vectors: Tensor = _CompiledNoise.apply(self, points)  # type: ignore[no-untyped-call]
+            return vectors
         return self.torch_vectors(points)
 
     def torch_vectors(self, points: Tensor) -> Tensor:
@@ -163,15 +163,15 @@ class _CompiledNoise(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[None, Tensor]:
         (points,) = ctx.saved_tensors
-        (wanted,) = gradients
+        (upstream,) = gradients
         if torch.is_grad_enabled():
             # What is differentiated once more stays on the tape.
             values = ctx.noise.torch_vectors(points)
-            (found,) = torch.autograd.grad(values, points, wanted, create_graph=True)
-            return None, found
+            (grad_points,) = torch.autograd.grad(values, points, upstream, create_graph=True)
+            return None, grad_points
         slopes = points.new_empty(3, 3, points.shape[1])
         noise_slopes(points.detach().numpy(), slopes.numpy())
-        return None, (wanted[:, None] * slopes).sum(0)
+        return None, (upstream[:, None] * slopes).sum(0)
 
 
 class FieldFlow:
@@ -210,8 +210,8 @@ class FieldFlow:
     def _values(self, time: Tensor, points: Tensor) -> Tensor:
         """(3 or 4, N) at (3, N) points in cells and a number of frames."""
         if runs_loops(points):
-            found: Tensor = _Compiled.apply(self, time, points)  # type: ignore[no-untyped-call]
-            return found
+            values: Tensor = _Compiled.apply(self, time, points)  # type: ignore[no-untyped-call]
+            return values
         return self.torch_values(time, points)
 
     def torch_values(self, time: Tensor, points: Tensor) -> Tensor:
@@ -252,16 +252,16 @@ class _Compiled(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> tuple[None, None, Tensor]:
         (points,) = ctx.saved_tensors
-        (wanted,) = gradients
+        (upstream,) = gradients
         if torch.is_grad_enabled():
             # What is differentiated once more stays on the tape.
             values = ctx.flow.torch_values(ctx.time, points)
-            (found,) = torch.autograd.grad(values, points, wanted, create_graph=True)
-            return None, None, found
-        slopes = points.new_empty(len(wanted), 3, points.shape[1])
+            (grad_points,) = torch.autograd.grad(values, points, upstream, create_graph=True)
+            return None, None, grad_points
+        slopes = points.new_empty(len(upstream), 3, points.shape[1])
         before, after, part = ctx.flow.grids(ctx.time)
         grid_slopes(before, after, part, points.contiguous().numpy(), slopes.numpy())
-        return None, None, (wanted[:, None] * slopes).sum(0)
+        return None, None, (upstream[:, None] * slopes).sum(0)
 
 
 def _with_density(grid: VelocityGrid) -> tuple[Any, Any]:
@@ -270,7 +270,7 @@ def _with_density(grid: VelocityGrid) -> tuple[Any, Any]:
 
 
 def _inverse(matrix: Tensor) -> Tensor:
-    """Of a (3, 3) matrix; torch's own would make the host wait for a device."""
+    """Return the inverse of a (3, 3) matrix; torch's own would make the host wait for a device."""
     rows = cofactors3(matrix.T)
     return rows / torch.dot(matrix[:, 0], rows[0])
 
@@ -318,14 +318,14 @@ class Response:
 
     def acceleration(self, velocities: Tensor) -> Tensor:
         """(3, N) in m/s², at (3, N) velocities in m/s."""
-        found = self.push - self.rates(velocities) * velocities
+        total = self.push - self.rates(velocities) * velocities
         if self.spin is not None:
-            found = found + torch.linalg.cross(velocities, self.spin, dim=0)
-        return found
+            total = total + torch.linalg.cross(velocities, self.spin, dim=0)
+        return total
 
 
 class Law(ABC):
-    """How something answers to its parameters at points."""
+    """The response of a force to its parameters at points."""
 
     def begin_frame(  # noqa: B027 (most have nothing to take)
         self, parameters: Tensor, positions: Tensor, frame: int
@@ -343,7 +343,7 @@ class Law(ABC):
 
 
 class WindLaw(Law):
-    """Of ``Wind``."""
+    """The law of ``Wind``."""
 
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
         velocity, drag = parameters[:3], parameters[3]
@@ -352,7 +352,7 @@ class WindLaw(Law):
 
 
 class FieldLaw(Law):
-    """Of a ``ForceField``.
+    """The law of a ``ForceField``.
 
     Args:
         template: of whose device and type positions will be.
@@ -375,20 +375,20 @@ class FieldLaw(Law):
         arriving = None if self._shadow is None else self._shadow.visibility
         at = _Place(field, parameters, positions, arriving)
         if self._flow is not None:
-            found = _fluid_flow(at, *self._flow.at(parameters[_OWN_PARAMETERS:], positions))
+            response = _fluid_flow(at, *self._flow.at(parameters[_OWN_PARAMETERS:], positions))
         elif field.kind == "turbulence":
-            found = _turbulence(at, self._noise)
+            response = _turbulence(at, self._noise)
         else:
-            found = _KINDS[field.kind](at)
-        rate = found.rate
+            response = _KINDS[field.kind](at)
+        rate = response.rate
         if field.kind not in {"harmonic", "drag", "fluid_flow"}:
             rate = rate + at.numbers.flow * at.falloff
         weight = at.numbers.weight
         return Response(
-            field.unit * weight * found.push,
+            field.unit * weight * response.push,
             weight * rate,
-            None if found.speed_rate is None else weight / field.unit * found.speed_rate,
-            None if found.spin is None else weight * found.spin,
+            None if response.speed_rate is None else weight / field.unit * response.speed_rate,
+            None if response.spin is None else weight * response.spin,
         )
 
 
@@ -413,7 +413,7 @@ _OWN_PARAMETERS = 6 + len(_Numbers._fields)
 
 
 class _Place:
-    """Where points are, as a field sees them, in its unit; and its numbers, as they are now.
+    """The places of points as a field sees them, in its unit; and its numbers, as they are now.
 
     ``arriving`` is the (N,) share that absorbers let past; None is all.
     """
@@ -469,16 +469,16 @@ class _Place:
         """(N,) 0 … 1."""
         falloff, n = self.field.falloff, self.numbers
         along = self.distance if falloff.shape == "sphere" else self.height.abs()
-        found = _weakened(along, n.power, n.min_distance, n.max_distance)
+        factor = _weakened(along, n.power, n.min_distance, n.max_distance)
         if falloff.shape != "sphere":
             across = _length(self.from_axis)
             if falloff.shape == "cone":
                 across = torch.rad2deg(torch.atan2(across, self.height))
-            found = found * _weakened(across, n.radial_power, n.min_radius, n.max_radius)
+            factor = factor * _weakened(across, n.radial_power, n.min_radius, n.max_radius)
         if falloff.side != "both":
             is_wrong = self.height < 0.0 if falloff.side == "positive" else self.height > 0.0
-            found = torch.where(is_wrong, 0.0, found)
-        return found if self._arriving is None else found * self._arriving
+            factor = torch.where(is_wrong, 0.0, factor)
+        return factor if self._arriving is None else factor * self._arriving
 
     @property
     def pull(self) -> Tensor:
@@ -497,8 +497,8 @@ class _Place:
 
 
 def _weakened(distance: Tensor, power: Tensor, least: Tensor, most: Tensor) -> Tensor:
-    found = (1.0 + (distance - least).clamp(min=0.0)) ** -power
-    return torch.where(distance > most, 0.0, found)
+    factor = (1.0 + (distance - least).clamp(min=0.0)) ** -power
+    return torch.where(distance > most, 0.0, factor)
 
 
 def _length(vectors: Tensor) -> Tensor:
@@ -531,9 +531,9 @@ def _vortex(at: _Place) -> Response:
         return Response(at.pull * at.distance * around, at.still)
     # It leads velocities to those of a rotation, and pulls inwards as that needs.
     axis = at.axis.expand_as(at.from_origin)
-    wanted = at.pull * torch.linalg.cross(axis, at.from_origin, dim=0)
-    inwards = at.pull * torch.linalg.cross(axis, wanted, dim=0)
-    return Response(wanted + inwards, at.reaches)
+    target = at.pull * torch.linalg.cross(axis, at.from_origin, dim=0)
+    inwards = at.pull * torch.linalg.cross(axis, target, dim=0)
+    return Response(target + inwards, at.reaches)
 
 
 def _magnetic(at: _Place) -> Response:

@@ -55,35 +55,37 @@ def cut_products(depths: Tensor) -> Tensor:
 
 
 def _chosen(d: Tensor, one: Tensor, two: Tensor, three: Tensor, four: Tensor) -> Tensor:
-    """Of what holds with so many of the descending depths below, what does; none is zero."""
-    found = torch.where(d[0] > 0.0, one, torch.zeros_like(one))
+    """Return the value for the number of submerged corners, the descending depths above zero."""
+    chosen = torch.where(d[0] > 0.0, one, torch.zeros_like(one))
     for depth, value in ((d[1], two), (d[2], three), (d[3], four)):
-        found = torch.where(depth > 0.0, value, found)
-    return found
+        chosen = torch.where(depth > 0.0, value, chosen)
+    return chosen
 
 
 def _cap(d: Tensor) -> Tensor:
-    """Where the first corner alone is below: (4, M) shares."""
+    """Return (4, M) shares of the submerged part where the first corner alone is below."""
     s = d[0] / (d[0] - d[1:])
     return torch.cat([(4.0 - s.sum(0))[None], s]) * (s.prod(0) / 4.0)
 
 
 def _cap_cut(d: Tensor) -> Tensor:
-    """Where the first corner alone is below: (4, 4, M) products of the cut."""
+    """Return (4, 4, M) products of the cut where the first corner alone is below."""
     s = d[0] / (d[0] - d[1:])
     cuts = [_cut(0, j, s[j - 1]) for j in (1, 2, 3)]
     return _section(cuts, 3.0 * s[0] * s[1] / (d[0] - d[3]))
 
 
 def _wedge_shares(d: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Where the plane cuts the edges from the first two corners up to the others, as shares."""
+    """Return the fractions at which the plane cuts the edges from the first two corners up to
+    the others.
+    """
     a, b = d[0] / (d[0] - d[2:])
     p, q = d[1] / (d[1] - d[2:])
     return a, b, p, q
 
 
 def _wedge(d: Tensor) -> Tensor:
-    """Where the first two corners are below: (4, M) shares."""
+    """Return (4, M) shares of the submerged part where the first two corners are below."""
     a, b, p, q = _wedge_shares(d)
     # Three tets make it up, whose volumes are determinants of the shape functions of their
     # corners: of the first two of all and two cuts, and twice of the second and three cuts.
@@ -98,7 +100,9 @@ def _wedge(d: Tensor) -> Tensor:
 
 
 def _wedge_cut(d: Tensor) -> Tensor:
-    """Where the first two corners are below: (4, 4, M) products of the cut, two triangles."""
+    """Return (4, 4, M) products of the cut, two triangles, where the first two corners are
+    below.
+    """
     a, b, p, q = _wedge_shares(d)
     c02, c03, c12, c13 = _cut(0, 2, a), _cut(0, 3, b), _cut(1, 2, p), _cut(1, 3, q)
     width = (d[0] - d[2]) / 3.0
@@ -123,7 +127,7 @@ def _section(corners: list[Tensor], weight: Tensor) -> Tensor:
 
 
 class SubmergedTets:
-    """What of them is below, by their volumes at rest.
+    """The submerged parts of tets, measured by their volumes at rest.
 
     Args:
         meshes: of the bodies, one after the other.
@@ -151,7 +155,7 @@ class SubmergedTets:
         self.vertex_volumes = self._sums((self._volumes / 4.0).expand(4, -1))
 
     def depth_integral(self, positions: Tensor) -> Tensor:
-        """Of the depth over all that is below, in m⁴."""
+        """Return the integral of the depth over the submerged part, in m⁴."""
         return (self._volumes * mean_depth(self._depths(positions))).sum()
 
     def submerged_volumes(self, positions: Tensor) -> Tensor:

@@ -225,9 +225,9 @@ def _carriers(
         shares = np.tile([1.0, 0.0, 0.0, 0.0], (len(vertices), 1))
         return np.tile(vertices[:, None], 4), shares, masses[vertices]
     embedding = skin_embedding_of(owner)
-    of_points = _point_masses(embedding.indices, embedding.weights, masses)
+    point_masses = _point_masses(embedding.indices, embedding.weights, masses)
     corners = embedding.indices[goals.vertices].astype(np.int64)
-    return corners, embedding.weights[goals.vertices], of_points[goals.vertices]
+    return corners, embedding.weights[goals.vertices], point_masses[goals.vertices]
 
 
 def _point_masses(corners: NDArray[np.int32], shares: FloatArray, masses: FloatArray) -> FloatArray:
@@ -235,5 +235,7 @@ def _point_masses(corners: NDArray[np.int32], shares: FloatArray, masses: FloatA
     and what is deep inside among all."""
     carried = np.maximum(shares, 0.0)
     total = np.bincount(corners.ravel(), carried.ravel(), len(masses))
-    found: FloatArray = (carried * (masses / np.where(total > 0.0, total, 1.0))[corners]).sum(1)
-    return found * (masses.sum() / found.sum())
+    point_masses: FloatArray = (
+        carried * (masses / np.where(total > 0.0, total, 1.0))[corners]
+    ).sum(1)
+    return point_masses * (masses.sum() / point_masses.sum())

@@ -41,7 +41,7 @@ class GroundPoints(ABC):
         """Adds (…, S) forces on the points to the (…, N) on the vertices."""
 
     @abstractmethod
-    def of_bodies(self, values: Tensor) -> Tensor:
+    def from_bodies(self, values: Tensor) -> Tensor:
         """(S,) from (N,) values that all vertices of a body share."""
 
     @abstractmethod
@@ -68,7 +68,7 @@ class GroundVertices(GroundPoints):
     def add(self, values: Tensor, out: Tensor) -> None:
         out.index_add_(-1, self.vertices, values)
 
-    def of_bodies(self, values: Tensor) -> Tensor:
+    def from_bodies(self, values: Tensor) -> Tensor:
         return values[self.vertices]
 
     def add_blocks(self, blocks: Tensor, matrix: BlockMatrix) -> None:
@@ -156,7 +156,7 @@ class EmbeddedPoints(GroundPoints):
         middle = self.gather(values).sub_(0.5 * (before + after))
         return (factors * ((before - after) * middle)).sum()
 
-    def of_bodies(self, values: Tensor) -> Tensor:
+    def from_bodies(self, values: Tensor) -> Tensor:
         return values[self.corners[0]]
 
     @staticmethod
@@ -216,7 +216,7 @@ class GroundBarrier(Potential):
 
     @property
     def vertices(self) -> Tensor:
-        """Those that move and carry the points."""
+        """Return the movable vertices that carry the points."""
         return self.points.vertices
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -340,7 +340,7 @@ class GroundFriction(Potential):
         return self.points.gather(positions[:2]) - self.start_points
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
-        """How far points that stuck at (3, N) ``before`` have moved since, at most, over ε.
+        """Return the largest drift of points that stuck at (3, N) ``before``, over ε.
 
         Once ε is enough to break loose: what looks like rest to a tolerance may not be it.
         """
@@ -401,8 +401,8 @@ class GroundFriction(Potential):
         last = self._last_stiffness
         if last is None or any(now is not then for now, then in zip(asked, last[0], strict=True)):
             length = self._length(displacement)
-            found = slide_stiffness(length, self.stick_threshold, self.limit, self._drop)
-            last = self._last_stiffness = asked, found
+            stiffness = slide_stiffness(length, self.stick_threshold, self.limit, self._drop)
+            last = self._last_stiffness = asked, stiffness
         return last[1]
 
     def _length(self, displacement: Tensor) -> Tensor:

@@ -55,7 +55,7 @@ def _mixed_cofactor(f: Tensor, g: Tensor) -> Tensor:
 
 
 class HeightRatios:
-    """Those of tets, and how they change.
+    """The height ratios of tets, and their derivatives.
 
     Args:
         f: (A, 3, 3) deformation gradients.
@@ -72,7 +72,7 @@ class HeightRatios:
 
     @property
     def values(self) -> Values:
-        """(A,) η."""
+        """Return the (A,) height ratios η."""
         return np.asarray(ROOT_3 * self._j / np.sqrt(self._squares))
 
     @cached_property
@@ -88,9 +88,9 @@ class HeightRatios:
         cofactors, inner, squares = self._cofactors, self._inner, self._squares[:, None, None]
         ratios = self._j[:, None, None] / squares
         mixed = cofactors[:, :, None] * inner[:, None]
-        of_square = self._hessians @ self._hessians + _hessians_of_j(cofactors.reshape(-1, 3, 3))
-        own = 3.0 * inner[:, :, None] * inner[:, None] / squares - of_square
-        sums = self._hessians - (mixed + mixed.swapaxes(1, 2)) / squares + ratios * own
+        half_square = self._hessians @ self._hessians + _hessians_of_j(cofactors.reshape(-1, 3, 3))
+        square_term = 3.0 * inner[:, :, None] * inner[:, None] / squares - half_square
+        sums = self._hessians - (mixed + mixed.swapaxes(1, 2)) / squares + ratios * square_term
         return np.asarray(ROOT_3 / np.sqrt(squares) * sums)
 
 
@@ -166,8 +166,8 @@ class _Flat:
         if not projected:
             values += self._first_derivatives[:, None, None] * self._heights.hessians
         count, to_corners = len(values), self.shape_gradients
-        by_components = values.reshape(count, 3, 3, 3, 3)
-        blocks = np.einsum("eaj,eijkl,ebl->eaibk", to_corners, by_components, to_corners)
+        entries = values.reshape(count, 3, 3, 3, 3)
+        blocks = np.einsum("eaj,eijkl,ebl->eaibk", to_corners, entries, to_corners)
         return np.asarray(blocks.reshape(count, 12, 12))
 
 
@@ -198,17 +198,19 @@ class HeightFloor(Potential):
 
     @property
     def parts(self) -> list[PressedTets]:
-        """Of the elasticities it is for, on a CPU; they follow rest shapes that change."""
+        """Return the pressed tets of each elasticity, on a CPU; they follow rest shapes that
+        change.
+        """
         return [
             PressedTets(
                 part.tets.corners.numpy(),
                 part.tets.gradients_by_tet,
                 part.tets.metric_by_tet,
                 part.tets.volumes.double().numpy(),
-                np.where(own.kept.numpy(), own.pressures, 0.0),
+                np.where(floor.kept.numpy(), floor.pressures, 0.0),
             )
-            for own in self._parts
-            if not (part := own.elasticity).is_limited
+            for floor in self._parts
+            if not (part := floor.elasticity).is_limited
         ]
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -250,7 +252,7 @@ class _Part:
         self._flat, self._rest_changes = CachedAt(self._find_flat), 0
 
     def flat(self, positions: Tensor) -> _Flat | None:
-        """What is below the floor at (3, N) positions, if anything is."""
+        """Return the tets below the floor at (3, N) positions, if there are any."""
         if self._rest_changes != self.elasticity.tets.rest_changes:
             self._rest_changes = self.elasticity.tets.rest_changes
             self._flat.forget()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far tets can go along a step before the first one is flat."""
+"""Bound the displacement of tets along a step before the first one is flat."""
 
 from __future__ import annotations
 

@@ -39,7 +39,9 @@ def merged_damping(
     if all(np.ndim(rate) == 0 and rate == rates[0] for rate in rates):
         return float(rates[0])
     each = zip(rates, meshes, strict=True)
-    return tensor(np.concatenate([np.broadcast_to(own, len(mesh.vertices)) for own, mesh in each]))
+    return tensor(
+        np.concatenate([np.broadcast_to(rate, len(mesh.vertices)) for rate, mesh in each])
+    )
 
 
 def _vertex_rates(body: SoftBody, mesh: TetMesh) -> PerTet:
@@ -67,7 +69,7 @@ class MovingPins:
     def of(
         bodies: Sequence[SoftBody], offsets: Sequence[int], template: Tensor
     ) -> MovingPins | None:
-        """Those of all bodies; None where all stay.
+        """Return the moving pins of all bodies; None where all stay.
 
         Args:
             offsets: index of the first vertex of each body.
@@ -140,11 +142,11 @@ class Nodes:
 
     @property
     def names(self) -> str:
-        """Of all bodies, for messages."""
+        """Return the names of all bodies, for messages."""
         return ", ".join(body.name for body in self.bodies)
 
     def body_slices(self) -> list[slice]:
-        """Where the vertices of each body lie among all."""
+        """Return the slice of each body's vertices among all."""
         return [slice(*ends) for ends in pairwise(self.vertex_offsets)]
 
     def rest_positions(self) -> Tensor:
@@ -152,7 +154,7 @@ class Nodes:
         return self._tensor(np.concatenate([mesh.vertices for mesh in self.meshes]).T)
 
     def shortest_edge(self) -> float:
-        """Of all tets at rest, in metres."""
+        """Return the shortest edge of all tets at rest, in metres."""
         return min(mesh.shortest_edge for mesh in self.meshes)
 
     @cached_property

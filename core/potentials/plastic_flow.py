@@ -206,35 +206,37 @@ class YieldingElasticity(Elasticity):
         self._yielding.forget()
 
     def energy(self, positions: Tensor) -> Tensor:
-        total, found = super().energy(positions), self._yielding(positions)
-        if found is None:
+        total, yielding = super().energy(positions), self._yielding(positions)
+        if yielding is None:
             return total
-        change = found.law.energy - _density(found.material, found.sigma)
-        return total + self.stiffness * torch.dot(change, self.tets.volumes[found.which])
+        change = yielding.law.energy - _density(yielding.material, yielding.sigma)
+        return total + self.stiffness * torch.dot(change, self.tets.volumes[yielding.which])
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         super().add_gradient(positions, out)
-        found = self._yielding(positions)
-        if found is None:
+        yielding = self._yielding(positions)
+        if yielding is None:
             return
-        change = found.law.gradient - _principal_stresses(found.material, found.sigma)
-        sizes = self.stiffness * self.tets.volumes[found.which]
-        stress = matmul3(found.u * (sizes * change), _transposed(found.v))
-        gradients = self.tets.shape_gradients[1:, :, found.which]
+        change = yielding.law.gradient - _principal_stresses(yielding.material, yielding.sigma)
+        sizes = self.stiffness * self.tets.volumes[yielding.which]
+        stress = matmul3(yielding.u * (sizes * change), _transposed(yielding.v))
+        gradients = self.tets.shape_gradients[1:, :, yielding.which]
         forces = matmul3(stress, gradients.transpose(0, 1))
         forces = torch.cat([-forces.sum(1, keepdim=True), forces], dim=1)
-        out.index_add_(1, self.corners[:, found.which].ravel(), forces.flatten(1))
+        out.index_add_(1, self.corners[:, yielding.which].ravel(), forces.flatten(1))
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        blocks, found = self.tets.blocks, self._yielding(positions)
+        blocks, yielding = self.tets.blocks, self._yielding(positions)
         self._hessian.blocks(positions, blocks, projected)
-        if found is not None:
-            hessian = found.law.eigensystem(found.u, found.sigma, found.v)
-            own = blocks.new_empty(len(found.which), *blocks.shape[1:])
-            gradients = self.tets.shape_gradients[:, :, found.which]
-            volumes = self.tets.volumes[found.which]
-            write_blocks(hessian.projected() if projected else hessian, volumes, gradients, own)
-            blocks[found.which] = own
+        if yielding is not None:
+            hessian = yielding.law.eigensystem(yielding.u, yielding.sigma, yielding.v)
+            yielding_blocks = blocks.new_empty(len(yielding.which), *blocks.shape[1:])
+            gradients = self.tets.shape_gradients[:, :, yielding.which]
+            volumes = self.tets.volumes[yielding.which]
+            write_blocks(
+                hessian.projected() if projected else hessian, volumes, gradients, yielding_blocks
+            )
+            blocks[yielding.which] = yielding_blocks
         matrix.add_elements(self.tets.element_map(matrix.pattern), self.stiffness * blocks)
 
     def _find_yielding(self, positions: Tensor) -> _Yielding | None:
@@ -253,7 +255,7 @@ class YieldingElasticity(Elasticity):
         if len(flows) == 0:
             return None
         which, u, sigma, v = which[flows], u[:, :, flows], sigma[:, flows], v[:, :, flows]
-        material = _of_some(self.material, which)
+        material = _material_part(self.material, which)
         mu, _, hardening, creep_time, _ = self._flow.constants[:, which]
         relaxed = -torch.expm1(-self._seconds / creep_time)
         flexibility = relaxed / (3.0 * mu + hardening)
@@ -300,7 +302,9 @@ def _law(
     flexibility: Tensor,
     max_growth: Tensor,
 ) -> _Law:
-    """Of (3, A) stretches; ``flexibility`` is κ in 1/Pa, ``max_growth`` the most that Δα may be."""
+    """Return the law at (3, A) stretches; ``flexibility`` is κ in 1/Pa, ``max_growth`` the most
+    that Δα may be.
+    """
     x, one = sigma.log(), torch.eye(3).to(sigma)[:, :, None]
     deviatoric = one - 1.0 / 3.0
     d = x - x.mean(0)
@@ -364,14 +368,14 @@ def _may_yield(f: Tensor, yield_strain: Tensor) -> Tensor:
     return size * math.sqrt(1.5) > yield_strain * (mean - math.sqrt(2.0 / 3.0) * size)
 
 
-def _of_some(material: Material, which: Tensor) -> Material:
+def _material_part(material: Material, which: Tensor) -> Material:
     """The material of some tets."""
-    own = {
+    parameters = {
         name: value[which]
         for name in PARAMETERS
         if isinstance(value := getattr(material, name), Tensor) and value.ndim > 0
     }
-    return replace(material, **own)
+    return replace(material, **parameters)
 
 
 def _transposed(matrices: Tensor) -> Tensor:
@@ -434,7 +438,7 @@ class PlasticFlow:
         self._changed()
 
     def pieces(self, plastic: Tensor | None) -> Sequence[Tensor | None]:
-        """What each elasticity has of a plastic strain."""
+        """Split a plastic strain into the parts of each elasticity."""
         counts = [len(part.tets) for part in self.parts]
         return [None] * len(counts) if plastic is None else torch.split(plastic, counts, dim=1)
 
@@ -457,12 +461,12 @@ class PlasticFlow:
     def plastic(self, plastic: Tensor | None) -> None:
         if self._is_known and plastic is self._plastic:
             return
-        for part, own in zip(self.parts, self.pieces(plastic), strict=True):
-            part.set_plastic(own)
+        for part, piece in zip(self.parts, self.pieces(plastic), strict=True):
+            part.set_plastic(piece)
         self.take_note(plastic)
 
     def in_steps(self, elastic: Elasticity) -> Elasticity:
-        """What implicit steps take for an elasticity: what its tets flow by counts in it."""
+        """Return the elasticity for implicit steps: it includes the flow of its tets."""
         flow = next((part for part in self.parts if part.tets is elastic.tets), None)
         return elastic if flow is None else YieldingElasticity(elastic, flow)
 
@@ -483,7 +487,7 @@ class PlasticFlow:
 
     @property
     def frequency_ratio(self) -> float:
-        """By how much the fastest vibration of a tet is faster than it was before all flow."""
+        """Return the ratio of a tet's highest frequency to its value before all flow."""
         return math.sqrt(self._fastest() / self._fastest_before) if self else 1.0
 
     def _fastest(self) -> float:
@@ -505,10 +509,18 @@ def _constants(part: Elasticity, pairs: Sequence[tuple[SoftBody, TetMesh]]) -> T
     """(5, M), as ``TetFlow`` takes them: a tet that is partly filled yields at the same strain."""
     rows = []
     for body, mesh in pairs:
-        own, fill = body.plasticity, np.ones(len(mesh.tets)) if mesh.fill is None else mesh.fill
+        plasticity, fill = (
+            body.plasticity,
+            np.ones(len(mesh.tets)) if mesh.fill is None else mesh.fill,
+        )
         numbers: tuple[PerTet, ...] = _ELASTIC
-        if own is not None:
-            numbers = own.yield_stress, own.hardening, own.creep_time, own.limit
+        if plasticity is not None:
+            numbers = (
+                plasticity.yield_stress,
+                plasticity.hardening,
+                plasticity.creep_time,
+                plasticity.limit,
+            )
         rows.append(np.stack([np.broadcast_to(number, len(fill)) for number in numbers]))
         rows[-1][:2] *= fill
     mu = torch.as_tensor(part.material.mu, dtype=torch.float64)

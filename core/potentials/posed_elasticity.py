@@ -214,8 +214,9 @@ class PosedElasticity(Elasticity):
         )
 
     def _gradients_and_bound(self, pose: Tensor) -> tuple[Tensor, Tensor]:
-        """By how much the square of a frequency is larger than at the start at most, and (M,)
-        whether a tet may have to be held apart."""
+        """Compute a bound on the growth of a squared frequency since the start, and (M,) whether
+        a tet may have to be held apart.
+        """
         self._placed[:, self._body] = pose
         edges = self.tets.edges(self._placed)
         f = matmul3(edges, self._rest_gradients)
@@ -253,23 +254,25 @@ class _HeldTets:
         self._which = which
         self._vertices = torch.as_tensor(vertices.astype(np.int64) + first, device=which.device)
         self._material = material
-        own = Elasticity(_material_of(material, which), [(0, alone)], template[: len(vertices)])
+        elasticity = Elasticity(
+            _material_of(material, which), [(0, alone)], template[: len(vertices)]
+        )
         #: Of them alone, on the vertices that they have.
-        self._elasticity = own
-        self._gradients = own.tets.shape_gradients[1:].clone()
-        self._volumes = own.tets.volumes.clone()
+        self._elasticity = elasticity
+        self._gradients = elasticity.tets.shape_gradients[1:].clone()
+        self._volumes = elasticity.tets.volumes.clone()
         self._pull = template.new_zeros(3, len(vertices))
         self._is_looped = runs_loops(which)
         if self._is_looped:
-            self._by_tet = np.ascontiguousarray(self._gradients.permute(2, 0, 1).numpy())
+            self._tet_gradients = np.ascontiguousarray(self._gradients.permute(2, 0, 1).numpy())
             self._all = np.arange(len(tets))
 
     def shapes(self, tets: Tets, low: Any, high: Any) -> HeldShapes:
         """Their shapes for compiled loops; ``low`` and ``high`` as ``HeldShapes`` has them."""
         is_held = np.zeros(len(tets), dtype=bool)
         is_held[self._which.numpy()] = True
-        precision = self._by_tet.dtype.type
-        shapes = self._by_tet, self._volumes.numpy(), MIN_REST_STRETCH
+        precision = self._tet_gradients.dtype.type
+        shapes = self._tet_gradients, self._volumes.numpy(), MIN_REST_STRETCH
         return HeldShapes(self._which.numpy(), is_held, *shapes, precision(low), precision(high))
 
     def hold_apart(self, tets: Tets, placed: Tensor, material: Material, balance: Tensor) -> None:
@@ -280,23 +283,25 @@ class _HeldTets:
             material: of all of them.
             balance: (3, N) in newtons, zero where they have no vertex.
         """
-        own, at = self._elasticity, placed.index_select(1, self._vertices)
+        elasticity, at = self._elasticity, placed.index_select(1, self._vertices)
         if material is not self._material:
             self._material = material
-            own._set_material(_material_of(material, self._which))
+            elasticity._set_material(_material_of(material, self._which))
         if self._is_looped:
-            shapes = self._by_tet, self._volumes.numpy(), MIN_REST_STRETCH
+            shapes = self._tet_gradients, self._volumes.numpy(), MIN_REST_STRETCH
             write_held_shapes(tets, placed, self._which.numpy(), *shapes)
-            write_held_shapes(own.tets, at, self._all, *shapes)
+            write_held_shapes(elasticity.tets, at, self._all, *shapes)
         else:
-            u, sigma, v = signed_svd(matmul3(own.tets.edges(at), self._gradients))
+            u, sigma, v = signed_svd(matmul3(elasticity.tets.edges(at), self._gradients))
             sigma = sigma.clamp(min=MIN_REST_STRETCH)
             gradients = matmul3(self._gradients, matmul3(v / sigma, u.transpose(0, 1)))
             volumes = self._volumes * sigma.prod(0)
             tets.set_rest_shapes(gradients, volumes, self._which)
-            own.tets.set_rest_shapes(gradients, volumes, torch.arange(len(volumes)).to(self._which))
+            elasticity.tets.set_rest_shapes(
+                gradients, volumes, torch.arange(len(volumes)).to(self._which)
+            )
         self._pull.zero_()
-        own._add_unscaled_gradient(at, self._pull)
+        elasticity._add_unscaled_gradient(at, self._pull)
         balance[:, self._vertices] = self._pull
 
 

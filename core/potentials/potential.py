@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every energy has, and every energy that changes over time."""
+"""Define the interface of energies, and of energies that change over time."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ class Potential(ABC):
 
     @property
     def label(self) -> str:
-        """What messages call it: the class of the author of a script's own."""
+        """Return the name for messages: the class, for a force that a script defines."""
         return f"the force {type(self).__name__}"
 
     @property
@@ -173,7 +173,9 @@ class Potential(ABC):
         return 0.0, 0.0
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
-        """How far what stuck at (3, N) ``before`` has moved since, over the stick threshold."""
+        """Return the largest drift of parts that stuck at (3, N) ``before``, over the stick
+        threshold.
+        """
         return 0.0
 
     def rest_force_error(self, positions: Tensor) -> Tensor | float:

@@ -40,17 +40,17 @@ def body_potential(force: BodyForce, nodes: Nodes, body: int) -> Potential:
 
 
 def _field(field: ForceField, nodes: Nodes) -> Potential:
-    samples = FieldSamples.of_system(field, nodes)
+    samples = FieldSamples.for_system(field, nodes)
     template = nodes.mass if samples is None else samples.weights[0]
     absorbers = [each for each in nodes.scene.absorbers if each.name != field.name]
     shadow = FieldShadow(absorbers, template) if field.is_absorbed and absorbers else None
     law: Law = FieldLaw(field, template, shadow)
     law = law if samples is None else SampledLaw(law, samples)
-    return FieldForce.of_system(law, field.parameters, nodes)
+    return FieldForce.for_system(law, field.parameters, nodes)
 
 
 def _wind(wind: Wind, nodes: Nodes) -> Potential:
-    return FieldForce.of_system(WindLaw(), wind.parameters, nodes)
+    return FieldForce.for_system(WindLaw(), wind.parameters, nodes)
 
 
 def _fluid(fluid: Fluid, nodes: Nodes) -> list[Potential]:

@@ -128,8 +128,8 @@ class StitchThreads(PrescribedPotential):
 
     def _extensions(self, lengths: Tensor) -> Tensor:
         """(S,) by how much the threads are longer than they should be, in metres."""
-        wanted = self._gap + (1.0 - self.parameters) * self._slack
-        return (lengths - wanted).clamp(min=0.0)
+        target = self._gap + (1.0 - self.parameters) * self._slack
+        return (lengths - target).clamp(min=0.0)
 
     # The blocks of every two vertices of a thread: K of them, in B different places.
 
@@ -185,9 +185,9 @@ def _nearest_pairs(system: Nodes, stitches: Stitches) -> NDArray[np.int64]:
                 f"{body.name}: a stitched point lies outside 0 … {len(all_places) - 1}."
             )
         places.append((chosen, all_places[chosen]))
-    (own, ends), (others, far_ends) = places
+    (vertices, ends), (others, far_ends) = places
     _, nearest = cKDTree(far_ends).query(ends)
-    pairs = np.column_stack([own, others[nearest]]).astype(np.int64)
+    pairs = np.column_stack([vertices, others[nearest]]).astype(np.int64)
     if stitches.threads is not None:
         pairs = pairs[stitches.threads]
     if stitches.body == stitches.other and (pairs[:, 0] == pairs[:, 1]).any():

@@ -38,16 +38,16 @@ class TorchElasticity:
 
     def energy(self, positions: Tensor) -> Tensor:
         """In joules, a tensor of no dimension."""
-        own = self._evaluate_deformation(positions)
-        return torch.dot(self._material.energy(own.i_c, own.j), self._tets.volumes)
+        buffers = self._evaluate_deformation(positions)
+        return torch.dot(self._material.energy(buffers.i_c, buffers.j), self._tets.volumes)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
-        own = self._evaluate_deformation(positions)
-        along_f, along_cofactor = self._material.derivatives(own.i_c, own.j)
-        torch.mul(own.weighted, along_f, out=own.stress)
-        own.stress.addcmul_(own.cofactor, along_cofactor, value=1.0 / 6.0)
-        self._tets.add_edge_forces(own.stress, out)
+        buffers = self._evaluate_deformation(positions)
+        along_f, along_cofactor = self._material.derivatives(buffers.i_c, buffers.j)
+        torch.mul(buffers.weighted, along_f, out=buffers.stress)
+        buffers.stress.addcmul_(buffers.cofactor, along_cofactor, value=1.0 / 6.0)
+        self._tets.add_edge_forces(buffers.stress, out)
 
     def _evaluate_deformation(self, positions: Tensor) -> _Buffers:
         """D, cof D, V D S and the invariants I_C and J of all tets."""
@@ -75,7 +75,7 @@ class TorchElasticity:
 
 
 class _Buffers:
-    """What the passes write into, for so many tets."""
+    """The buffers of the passes, for a fixed number of tets."""
 
     def __init__(self, count: int, template: Tensor) -> None:
         self.gathered = template.new_empty(3, 4, count)

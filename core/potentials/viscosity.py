@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What resists the rate of a deformation: the dashpot of a Kelvin–Voigt solid."""
+"""Resist the rate of deformation: the dashpot of a Kelvin–Voigt solid."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ MIN_DISTANCE_RATIO = 0.5
 def pairs_apart(
     scene: Scene, meshes: Sequence[TetMesh], state: State, pairs: Collection[Pair]
 ) -> set[Pair]:
-    """Those of some pairs of objects that nothing keeps from touching each other.
+    """Return the pairs of objects that nothing keeps from touching each other.
 
     Args:
         scene: with contact; ``meshes`` are the tetrahedra of its bodies.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far surfaces may go against each other in one implicit step.
+"""Limit the motion of surfaces against each other in one implicit step.
 
 No search lets surfaces cross, but the end of a step is a minimum, and where bodies would end beyond
 each other it may lie on the way around: a soft block flows past the one that it should hit.
@@ -36,7 +36,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Approach:
-    """How much of a motion may be one step.
+    """The part of a motion that may be one step.
 
     Args:
         step_size: the share of it, at most 1.
@@ -81,7 +81,7 @@ class Meeting(NamedTuple):
 
 
 class _Motion(NamedTuple):
-    """Of the parts of a surface.
+    """The motion of the parts of a surface.
 
     Args:
         points, displacements: (V, 3) of vertices in metres.
@@ -126,7 +126,7 @@ class ApproachLimit:
         self._group = surface.group_of[leading]
         #: Parts of what is attached to another object go through that.
         self._spared = np.bitwise_and.reduce(surface.spared[self._ends], axis=1)
-        self._can_meet = surface.by_groups(surface.can_collide)
+        self._can_meet = surface.group_collisions(surface.can_collide)
         self._meets_own = np.diag(self._can_meet)[self._group]
         self._thickness = self._thicknesses(piece_of, triangles, default_thickness)
         self._thinnest = float(self._thickness.min(initial=np.inf))
@@ -137,7 +137,7 @@ class ApproachLimit:
     def approach(
         self, points: Points, displacements: Points, within_pieces: bool = False
     ) -> Approach:
-        """How much of a motion may be one step.
+        """Return the part of a motion that may be one step.
 
         Args:
             points: (V, 3) where it begins, in metres.
@@ -150,11 +150,11 @@ class ApproachLimit:
         relative = displacements - common
         if 2.0 * _longest(relative[self._vertices]) <= APPROACH_RATIO * self._thinnest:
             return Approach(1.0)
-        limits = [self._limit(self._motion(points, relative), of_one=False)]
+        limits = [self._limit(self._motion(points, relative), within_piece=False)]
         if within_pieces and self._moves_alone.any():
             deforming = self._deforming(points, displacements)
             if 2.0 * _longest(deforming) > APPROACH_RATIO * self._thinnest:
-                limits.append(self._limit(self._motion(points, deforming), of_one=True))
+                limits.append(self._limit(self._motion(points, deforming), within_piece=True))
         return min(limits, key=lambda limit: limit.step_size)
 
     def first_meeting(self, crossing: Crossing) -> Meeting | None:
@@ -167,7 +167,7 @@ class ApproachLimit:
         first = np.full(len(self._surface.names) ** 2, np.inf)
         np.minimum.at(first, key, shares)
         at_first = np.flatnonzero(shares <= first[key])
-        found = self._seen_meeting(
+        first_seen = self._seen_meeting(
             crossing, elements[:, at_first], shares[at_first], shares[at_first]
         )
         # What has met without being seen to does not gain speed any more.
@@ -175,7 +175,7 @@ class ApproachLimit:
         shares, elements, key = self._meetings(crossing.points, held)
         later = np.flatnonzero((shares > first[key]) & (first[key] < np.inf))
         more = self._seen_meeting(crossing, elements[:, later], shares[later], first[key[later]])
-        meetings = [one for one in (found, more) if one is not None]
+        meetings = [one for one in (first_seen, more) if one is not None]
         return min(meetings, key=lambda one: one.share, default=None)
 
     def _meetings(self, points: Points, displacements: Points) -> tuple[Values, Indices, Indices]:
@@ -184,17 +184,17 @@ class ApproachLimit:
         common = displacements[self._vertices].mean(axis=0)
         motion = self._motion(points, displacements - common)
         low, high = motion.boxes[:, :, 0].min(axis=0), motion.boxes[:, :, 1].max(axis=0)
-        found = [(np.empty(0), np.empty((2, 0), dtype=np.intp))]
+        meetings = [(np.empty(0), np.empty((2, 0), dtype=np.intp))]
         for one, other in pairs_among(Boxes(low, high)):
-            one, other = self._may_meet(one, other, of_one=False)
+            one, other = self._may_meet(one, other, within_piece=False)
             meeting, parting = self._contact_times(motion, one, other)
             may = meeting <= parting
             one, other, meeting = one[may], other[may], meeting[may]
             for pair, (a, b) in self._element_pairs(one, other):
                 kept, _, shares = self._approaching(motion, a, b, meeting[pair])
-                found.append((shares, np.stack([a[kept], b[kept]])))
-        shares = np.concatenate([part[0] for part in found])
-        elements = np.concatenate([part[1] for part in found], axis=1)
+                meetings.append((shares, np.stack([a[kept], b[kept]])))
+        shares = np.concatenate([part[0] for part in meetings])
+        elements = np.concatenate([part[1] for part in meetings], axis=1)
         objects = self._surface.object_of[self._ends[elements, 0]]
         count = len(self._surface.names)
         return shares, elements, objects.min(axis=0) * count + objects.max(axis=0)
@@ -222,13 +222,13 @@ class ApproachLimit:
             until: (K,) until when they gain speed.
         """
         start, end, gained = (
-            np.subtract(*(at[self._ends[own]].mean(axis=1) for own in elements))
+            np.subtract(*(at[self._ends[element]].mean(axis=1) for element in elements))
             for at in (*crossing.velocities, crossing.gains)
         )
         relative = start + shares[:, None] * (end - start) + until[:, None] * gained
         speeds = [
-            sign * np.einsum("ki,ki->k", self._normals(crossing.points, own), relative)
-            for sign, own in zip((1.0, -1.0), elements, strict=True)
+            sign * np.einsum("ki,ki->k", self._normals(crossing.points, element), relative)
+            for sign, element in zip((1.0, -1.0), elements, strict=True)
         ]
         closing: Values = np.minimum(*speeds)
         return closing
@@ -242,13 +242,13 @@ class ApproachLimit:
         part_of[self._order] = np.repeat(np.arange(len(out)), self._counts)
         order, offsets = grouped(self._piece, int(piece_of.max(initial=-1)) + 1)
         for piece, parts in enumerate(np.split(order, offsets[1:-1])):
-            own = np.flatnonzero(piece_of[triangles[:, 0]] == piece)
-            if len(own) == 0:
+            members = np.flatnonzero(piece_of[triangles[:, 0]] == piece)
+            if len(members) == 0:
                 continue
-            thickness, area, at = samples(surface.rest, triangles[own])
-            whole = _median(thickness, area, default[surface.object_of[triangles[own[0], 0]]])
+            thickness, area, at = samples(surface.rest, triangles[members])
+            whole = _median(thickness, area, default[surface.object_of[triangles[members[0], 0]]])
             for part in parts:
-                chosen = part_of[own[at]] == part
+                chosen = part_of[members[at]] == part
                 out[part] = _median(thickness[chosen], area[chosen], whole)
         return out
 
@@ -257,14 +257,14 @@ class ApproachLimit:
         part = np.repeat(np.arange(len(self._first)), 3 * self._counts)
         pairs = np.unique(np.stack([self._vertices, part], axis=1), axis=0)
         counts = np.bincount(pairs[:, 0])
-        found = [np.empty(0, dtype=np.int64)]
+        keys = [np.empty(0, dtype=np.int64)]
         starts = np.concatenate([[0], np.cumsum(counts)])
         for ahead in range(1, int(counts.max(initial=0))):
             # Rows of one vertex follow each other, its parts in order.
             first = np.arange(len(pairs) - ahead)
             same = first[first + ahead < starts[pairs[first, 0] + 1]]
-            found.append(self._key(pairs[same, 1], pairs[same + ahead, 1]))
-        return np.unique(np.concatenate(found))
+            keys.append(self._key(pairs[same, 1], pairs[same + ahead, 1]))
+        return np.unique(np.concatenate(keys))
 
     def _key(self, one: Indices, other: Indices) -> NDArray[np.int64]:
         key: NDArray[np.int64] = np.minimum(one, other) * len(self._first) + np.maximum(one, other)
@@ -290,19 +290,23 @@ class ApproachLimit:
         themselves; zero elsewhere."""
         out = np.zeros_like(displacements)
         for piece in np.flatnonzero(self._moves_alone):
-            own = np.flatnonzero(self._piece_of == piece)
-            positions, moved = (torch.from_numpy(part[own].T) for part in (points, displacements))
+            members = np.flatnonzero(self._piece_of == piece)
+            positions, moved = (
+                torch.from_numpy(part[members].T) for part in (points, displacements)
+            )
             rigid = rigid_velocity(torch.ones_like(moved[0]), positions, moved).at(positions)
-            out[own] = (moved - rigid).T.numpy()
+            out[members] = (moved - rigid).T.numpy()
         return out
 
-    def _limit(self, motion: _Motion, of_one: bool) -> Approach:
-        """How much of a motion may be one step, of parts of one piece or of different ones."""
+    def _limit(self, motion: _Motion, within_piece: bool) -> Approach:
+        """Return the part of a motion that may be one step, for parts of one piece or of
+        different ones.
+        """
         low = motion.boxes[:, :, 0].min(axis=0)
         high = motion.boxes[:, :, 1].max(axis=0)
         limit = Approach(1.0)
         for one, other in pairs_among(Boxes(low, high)):
-            one, other = self._may_meet(one, other, of_one)
+            one, other = self._may_meet(one, other, within_piece)
             allowed = APPROACH_RATIO * np.minimum(self._thickness[one], self._thickness[other])
             speed = self._relative_range(motion, one, other)
             fast = speed > allowed
@@ -319,11 +323,13 @@ class ApproachLimit:
                 limit = Approach(float(sizes[least]), objects)
         return limit
 
-    def _may_meet(self, one: Indices, other: Indices, of_one: bool) -> tuple[Indices, Indices]:
+    def _may_meet(
+        self, one: Indices, other: Indices, within_piece: bool
+    ) -> tuple[Indices, Indices]:
         is_same = self._piece[one] == self._piece[other]
-        chosen = self._can_meet[self._group[one], self._group[other]] & (is_same == of_one)
+        chosen = self._can_meet[self._group[one], self._group[other]] & (is_same == within_piece)
         one, other = one[chosen], other[chosen]
-        if of_one and len(one):
+        if within_piece and len(one):
             apart = ~np.isin(self._key(one, other), self._neighbours)
             one, other = one[apart], other[apart]
         return one, other
@@ -389,19 +395,19 @@ class ApproachLimit:
     ) -> tuple[Indices, Values, Values]:
         """The pairs of elements that meet with the outsides of both: which, how far they go against
         each other in metres, and the shares of the motion when they meet."""
-        normals = [self._normals(motion.points, own) for own in (first, second)]
-        objects = [self._surface.object_of[self._ends[own, 0]] for own in (first, second)]
+        normals = [self._normals(motion.points, element) for element in (first, second)]
+        objects = [self._surface.object_of[self._ends[element, 0]] for element in (first, second)]
         spared = (self._spared[first] | self._spared[second]) & self._surface.spared_bits[*objects]
         faces = (np.einsum("ki,ki->k", *normals) < 0.0) & (spared == 0)
         kept = np.flatnonzero(faces)
         meeting = meeting[kept]
         closing, is_ahead = np.full(len(kept), np.inf), np.ones(len(kept), dtype=bool)
-        for own, against, normal in (
+        for element, against, normal in (
             (first[kept], second[kept], normals[0][kept]),
             (second[kept], first[kept], normals[1][kept]),
         ):
             heights, moves = (
-                [np.einsum("ki,kci->kc", normal, at[self._ends[e]]) for e in (own, against)]
+                [np.einsum("ki,kci->kc", normal, at[self._ends[e]]) for e in (element, against)]
                 for at in (motion.points, motion.displacements)
             )
             towards = np.maximum(moves[0].max(axis=1) - moves[1].min(axis=1), 0.0)

@@ -113,7 +113,7 @@ class BroadPhase:
         points = np.ascontiguousarray(points, dtype=np.float64)
         shape = can_collide.shape
         self._rest_dhats = np.zeros(shape) if rest_dhats is None else rest_dhats
-        self._of_pairs = (
+        self._pair_data = (
             *(points, np.ascontiguousarray(group_of, dtype=np.int32), self._rest_dhats),
             np.zeros(len(points), dtype=np.int64) if spared is None else spared,
             np.zeros(shape, dtype=np.int64) if bits is None else bits,
@@ -132,8 +132,8 @@ class BroadPhase:
         )
         self._rest_boxes = np.empty((len(self.ends), 6))
         corners = points[self.faces]
-        of_faces = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
-        box_nodes(self.ends, self.ranges, of_faces, self._rest_boxes)
+        face_boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
+        box_nodes(self.ends, self.ranges, face_boxes, self._rest_boxes)
 
     def among_groups(self, can_collide: NDArray[np.bool_]) -> BroadPhase:
         """The same trees, of which other (G, G) groups may meet."""
@@ -143,7 +143,9 @@ class BroadPhase:
         return other
 
     def _in_leaves(self, owned: Indices) -> tuple[Indices, Indices]:
-        """What (F, 3) triangles own in the order of leaves, and (N, 2) the range of each node."""
+        """Return indices owned by (F, 3) triangles, in the order of leaves, and the (N, 2) range
+        of each node.
+        """
         owned = owned[self._order]
         offsets = np.concatenate([[0], np.cumsum((owned >= 0).sum(axis=1))]).astype(np.int32)
         return owned[owned >= 0], offsets[self.ranges]
@@ -189,7 +191,7 @@ class BroadPhase:
         trajectories = Trajectories(
             *(np.ascontiguousarray(before), np.ascontiguousarray(after), radii),
             *(np.ones(len(before), dtype=bool), np.ones(len(self.ends), dtype=bool)),
-            *self._of_pairs,
+            *self._pair_data,
         )
         motions = self._mean_motions(trajectories.after - trajectories.before)
         parts = [
@@ -211,7 +213,7 @@ class BroadPhase:
         """
         moved_nodes = np.empty(len(self.ends), dtype=bool)
         mark_nodes(self.ends, self.ranges, self.faces, moved, moved_nodes)
-        trajectories = Trajectories(before, after, radii, moved, moved_nodes, *self._of_pairs)
+        trajectories = Trajectories(before, after, radii, moved, moved_nodes, *self._pair_data)
         parts = [swept.edges, swept.faces, swept.vertices]
         return self._fit(trajectories, swept.motions, parts, swept.boxes)
 
@@ -223,26 +225,26 @@ class BroadPhase:
         boxes: Points,
         ratio: float = 1.0,
     ) -> Sweep:
-        """Fits the boxes of what is wanted, and finds which leaves' overlap those."""
-        before, after, radii, wanted, wanted_nodes = trajectories[:5]
-        use_threads(len(wanted), BOXES_PER_THREAD)
-        vertex_boxes = np.empty((len(wanted), 6))
+        """Fit the boxes of the queried vertices and nodes, and find the leaves that overlap them."""
+        before, after, radii, is_queried, queried_nodes = trajectories[:5]
+        use_threads(len(is_queried), BOXES_PER_THREAD)
+        vertex_boxes = np.empty((len(is_queried), 6))
         box_vertices(before, after, self.trees.of, motions, vertex_boxes)
         for part in parts:
-            box_parts(part.corners, wanted, vertex_boxes, radii, part.boxes)
+            box_parts(part.corners, is_queried, vertex_boxes, radii, part.boxes)
         edges, faces, vertices = parts
         box_nodes(self.ends, self.ranges, faces.boxes, boxes)
         least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
-        by_lowest_x = np.argsort(least, kind="stable").astype(np.int32)
+        root_order = np.argsort(least, kind="stable").astype(np.int32)
         meeting = self.trees, self._can_collide, ratio
-        trees = tree_pairs(boxes, motions, self._roots, *meeting, by_lowest_x)
+        trees = tree_pairs(boxes, motions, self._roots, *meeting, root_order)
         first, second = trees.T
         shifts = np.empty((len(trees), 5))
         shifts[:, :3] = motions[first] - motions[second]
         groups, extras = self.trees.groups, self.trees.extras
         shifts[:, 3] = ratio * extras[groups[first], groups[second]]
         shifts[:, 4] = self._rest_dhats[groups[first], groups[second]]
-        nodes = boxes, self._rest_boxes, self.ends, wanted_nodes, self._roots
+        nodes = boxes, self._rest_boxes, self.ends, queried_nodes, self._roots
         leaves = leaf_pairs(*nodes, trees, shifts)
         return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, shifts)
 
@@ -266,12 +268,12 @@ class BroadPhase:
         """The pairs that a kernel finds, once there is capacity for all."""
         counts = np.empty(CHUNKS, dtype=np.int64)
         while True:
-            found = np.empty((CHUNKS, self._capacities[kind], 2), dtype=np.int32)
-            near(*arguments, found, counts)
+            chunks = np.empty((CHUNKS, self._capacities[kind], 2), dtype=np.int32)
+            near(*arguments, chunks, counts)
             most = int(counts.max())
             if most <= self._capacities[kind]:
                 pairs = np.empty((int(counts.sum()), 2), dtype=np.int32)
-                collect(found, counts, pairs)
+                collect(chunks, counts, pairs)
                 return pairs
             self._capacities[kind] = 2 * most
 
@@ -281,8 +283,8 @@ def _edges_of(triangles: Indices, edges: Indices) -> Indices:
     keys = pair_keys(np.sort(edges, axis=1))
     order = np.argsort(keys)
     sides = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]], axis=2).reshape(-1, 2)
-    found = np.searchsorted(keys, pair_keys(sides), sorter=order)
-    return order[found].reshape(-1, 3).astype(np.int32)
+    places = np.searchsorted(keys, pair_keys(sides), sorter=order)
+    return order[places].reshape(-1, 3).astype(np.int32)
 
 
 def _owned(parts: Indices) -> Indices:

@@ -32,7 +32,9 @@ class Candidates:
         return Candidates(nothing, nothing)
 
     def stencils(self, edges: IndexPairs, triangles: NDArray[np.int32]) -> CandidateStencils:
-        """Of a surface with (E, 2) edges and (F, 3) triangles, for the kernels."""
+        """Return the stencils on a surface with (E, 2) edges and (F, 3) triangles, for the
+        kernels.
+        """
         return CandidateStencils(self.edge_edges, self.face_vertices, edges, triangles)
 
     def places_among(self, known: Candidates) -> NDArray[np.int64]:

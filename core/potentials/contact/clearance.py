@@ -98,17 +98,17 @@ class Clearance:
         self._distances = contact_distances(scene)
         detection = Detection(surface, self._distances)
         self._broad_phase, self._radii = detection.broad_phase, detection.radii
-        own = np.diag(self._distances)[: surface.topology.body_objects]
-        self._collides_with_itself = np.diag(surface.can_collide)[: len(own)]
+        body_distances = np.diag(self._distances)[: surface.topology.body_objects]
+        self._collides_with_itself = np.diag(surface.can_collide)[: len(body_distances)]
         is_same = np.eye(len(surface.can_collide), dtype=bool)
         #: Find pairs of one object, and of different ones.
-        self._of_one, self._of_two = (
-            self._broad_phase.among_groups(surface.by_groups(surface.can_collide & wanted))
-            for wanted in (is_same, ~is_same)
+        self._one_object, self._two_objects = (
+            self._broad_phase.among_groups(surface.group_collisions(surface.can_collide & chosen))
+            for chosen in (is_same, ~is_same)
         )
         #: In metres, the largest clearance that a search can tell of.
         self.max_clearance = RADIUS_MARGIN_RATIO * float(
-            own[self._collides_with_itself].min(initial=math.inf)
+            body_distances[self._collides_with_itself].min(initial=math.inf)
         )
         edges = surface.edges[surface.edges[:, 0] < surface.body_count]
         lengths = np.linalg.norm(surface.rest[edges[:, 0]] - surface.rest[edges[:, 1]], axis=1)
@@ -126,8 +126,8 @@ class Clearance:
         return self.surface.colliders_at(frame, fraction)
 
     def clearance_after(self, trajectory: Trajectory, clearance: float) -> float | None:
-        """How much nearer to itself any body may come after a frame, in metres at least, rigid
-        translations left out.
+        """Return the clearance after a frame: the least distance in metres by which any body may
+        still come nearer to itself, rigid translations left out.
 
         Args:
             trajectory: of the frame.
@@ -136,7 +136,7 @@ class Clearance:
         Returns:
             None where something was in contact, or may have been.
         """
-        if self._boxes_overlap(trajectory) and not self._stay_clear(trajectory, self._of_two):
+        if self._boxes_overlap(trajectory) and not self._stay_clear(trajectory, self._two_objects):
             return None
         approach = APPROACH_RATIO * self._max_own_displacement(trajectory)
         if approach < clearance:
@@ -145,12 +145,14 @@ class Clearance:
         margin = RADIUS_MARGIN_RATIO if approach < self.max_clearance else 0.0
         last = len(trajectory.positions) - 1
         trajectory = self._without_translations(trajectory)
-        found = self._collision_free_candidates(trajectory, 0, last, self._of_one, margin)
-        if found is None:
+        candidates = self._collision_free_candidates(trajectory, 0, last, self._one_object, margin)
+        if candidates is None:
             return None
         if margin == 0.0:
             return LEAST_CLEARANCE
-        return min(self.max_clearance, self._min_clearance(found, trajectory.position_at(last)))
+        return min(
+            self.max_clearance, self._min_clearance(candidates, trajectory.position_at(last))
+        )
 
     def is_clear(self, bodies: Points, colliders: Points) -> bool:
         """Whether nothing is near where (B, 3) and (C, 3) vertices are, in metres."""
@@ -223,15 +225,15 @@ class Clearance:
                 return None
             return self._collision_free_candidates(trajectory, middle, last, broad_phase, margin)
         radii = (1.0 + margin) * self._radii + deviations
-        found = broad_phase.candidates(
+        candidates = broad_phase.candidates(
             trajectory.position_at(first), trajectory.position_at(last), radii, 1.0 + margin
         )
-        return found if self._stay_separated(found, trajectory, first, last) else None
+        return candidates if self._stay_separated(candidates, trajectory, first, last) else None
 
     def _stay_separated(
-        self, found: Candidates, trajectory: Trajectory, first: int, last: int
+        self, candidates: Candidates, trajectory: Trajectory, first: int, last: int
     ) -> bool:
-        if len(found) == 0:
+        if len(candidates) == 0:
             return True
         path = np.stack([trajectory.position_at(index) for index in range(first, last + 1)])
         bends = trajectory.bends[first : last + 1]
@@ -240,9 +242,9 @@ class Clearance:
             for part in (path - path[0], bends)
         )
         separated = np.empty(CHUNKS, dtype=np.int64)
-        use_threads(len(found), PAIRS_PER_THREAD)
+        use_threads(len(candidates), PAIRS_PER_THREAD)
         stay_separated(
-            found.stencils(self.surface.edges, self.surface.triangles),
+            candidates.stencils(self.surface.edges, self.surface.triangles),
             *(path, bends, reaches + most_bent),
             *(self.surface.rest, self.surface.object_of, self._distances),
             self.surface.are_joined,
@@ -250,12 +252,12 @@ class Clearance:
         )
         return bool(separated.all())
 
-    def _min_clearance(self, found: Candidates, points: Points) -> float:
-        if len(found) == 0:
+    def _min_clearance(self, candidates: Candidates, points: Points) -> float:
+        if len(candidates) == 0:
             return math.inf
         min_values, surface = np.empty(CHUNKS), self.surface
-        use_threads(len(found), PAIRS_PER_THREAD)
-        stencils = found.stencils(self.surface.edges, self.surface.triangles)
+        use_threads(len(candidates), PAIRS_PER_THREAD)
+        stencils = candidates.stencils(self.surface.edges, self.surface.triangles)
         min_clearances(
             *(stencils, points, surface.rest, surface.object_of, self._distances),
             *(surface.are_joined, min_values),

@@ -44,7 +44,7 @@ class Detection:
         #: Finds candidates.
         self.broad_phase = BroadPhase(
             *(surface.rest, surface.edges, surface.triangles, surface.group_of),
-            surface.by_groups(surface.can_collide),
+            surface.group_collisions(surface.can_collide),
             SEARCH_RADIUS_RATIO * np.tile(extras, (2, 2)),
             np.tile(np.where(surface.are_joined, distances, 0.0), (2, 2)),
             *(surface.spared, np.tile(surface.spared_bits, (2, 2))),
@@ -82,11 +82,14 @@ class Detection:
     def vertex_distances(self, points: Points) -> Points:
         """(V,) the least distance, in metres, among the candidates that each vertex is a corner of;
         infinite where there are none."""
-        of_pairs, of_vertices = np.empty(len(self.candidates)), np.full(len(points), math.inf)
-        use_threads(len(of_pairs), PAIRS_PER_THREAD)
-        distances(self._stencils, np.ascontiguousarray(points), of_pairs)
-        vertex_min_distances(self._stencils, of_pairs, of_vertices)
-        return of_vertices
+        pair_distances, least_distances = (
+            np.empty(len(self.candidates)),
+            np.full(len(points), math.inf),
+        )
+        use_threads(len(pair_distances), PAIRS_PER_THREAD)
+        distances(self._stencils, np.ascontiguousarray(points), pair_distances)
+        vertex_min_distances(self._stencils, pair_distances, least_distances)
+        return least_distances
 
     @property
     def _stencils(self) -> CandidateStencils:

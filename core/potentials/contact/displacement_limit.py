@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far vertices may go in one step, so that swept candidates stay few."""
+"""Limit the displacement of vertices in one step, so that swept candidates stay few."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class DisplacementLimit:
         self._can_collide = surface.can_collide[np.ix_(objects, objects)]
         owners = self._object_of[surface.edges[:, 0]]
         edges = np.sqrt(surface.topology.squared_lengths)
-        own = MAX_DISPLACEMENT_RATIO * np.bincount(owners, edges) / np.bincount(owners)
+        limits = MAX_DISPLACEMENT_RATIO * np.bincount(owners, edges) / np.bincount(owners)
         # Edges of colliders may be of any length.
-        own[objects >= surface.topology.body_objects] = 0.0
-        self._own, self._of_pairs = own, np.maximum.outer(own, own)
+        limits[objects >= surface.topology.body_objects] = 0.0
+        self._limits, self._pair_limits = limits, np.maximum.outer(limits, limits)
 
     def step_size(self, points: Points, displacements: Points, max_step_size: float) -> float:
         """The step size with which vertices may go (V, 3) displacements from (V, 3) points, at most
@@ -44,11 +44,11 @@ class DisplacementLimit:
         passing = np.linalg.norm(means[:, None] - means, axis=2)
         passing = np.maximum(passing, np.maximum.outer(deforming, deforming))
         boxes_overlap = self._boxes_overlap(points, points + max_step_size * displacements)
-        is_body = self._own > 0.0
+        is_body = self._limits > 0.0
         return min(
             max_step_size,
-            _least_ratio(self._own[is_body], deforming[is_body]),
-            _least_ratio(self._of_pairs[boxes_overlap], passing[boxes_overlap]),
+            _least_ratio(self._limits[is_body], deforming[is_body]),
+            _least_ratio(self._pair_limits[boxes_overlap], passing[boxes_overlap]),
         )
 
     def _boxes_overlap(self, before: Points, after: Points) -> NDArray[np.bool_]:

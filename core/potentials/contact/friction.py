@@ -133,8 +133,9 @@ class ContactFriction:
         )
 
     def stick_drift(self, before: Points, after: Points) -> float:
-        """How far pairs that stuck at (V, 3) ``before`` have moved since, at most, in units of
-        their stick thresholds."""
+        """Return the largest drift of pairs that stuck at (V, 3) ``before``, in units of their
+        stick thresholds.
+        """
         first = self._tangential_displacements(before)
         second = self._tangential_displacements(after)
         sticks = np.linalg.norm(first, axis=1) < self._pairs.thresholds

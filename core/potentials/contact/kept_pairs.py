@@ -51,7 +51,7 @@ class KeptPairs:
         self._wear = 0.0
 
     def candidates(self, before: Points, after: Points) -> Candidates:
-        """Of linear trajectories between two (V, 3) positions."""
+        """Return the candidates on linear trajectories between two (V, 3) positions."""
         swept = self._broad_phase.sweep(before, after, self._radii)
         leaves = swept.leaves
         if len(leaves) == 0:
@@ -87,13 +87,13 @@ class KeptPairs:
     def _keep(self, swept: Sweep) -> None:
         """Finds what is kept, at the start of trajectories."""
         points = swept.trajectories.before.copy()
-        found = self._broad_phase.candidates(points, points, self._radii + self._margins)
+        candidates = self._broad_phase.candidates(points, points, self._radii + self._margins)
         edges, faces, vertices = (
             _places(parts.indices) for parts in (swept.edges, swept.faces, swept.vertices)
         )
         # In the order in which a search asks.
-        self._edges = np.sort(edges[found.edge_edges], axis=1)
-        own_faces, own_vertices = found.face_vertices.T
+        self._edges = np.sort(edges[candidates.edge_edges], axis=1)
+        own_faces, own_vertices = candidates.face_vertices.T
         self._faces = np.column_stack([faces[own_faces], vertices[own_vertices]])
         self._origins, self._wear = points, 0.0
 
@@ -123,7 +123,7 @@ def _least_of_leaves(values: Values, broad_phase: BroadPhase) -> Values:
 
 
 def _places(indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Where each of some indices stands."""
+    """Return the place of each index in a list."""
     places = np.zeros(int(indices.max(initial=-1)) + 1, dtype=np.int32)
     places[indices] = np.arange(len(indices), dtype=np.int32)
     return places

@@ -185,9 +185,9 @@ class MeshContact(Potential):
         """The objects whose distance shrank the most between two (V, 3) positions, among the swept
         candidates that were built last."""
         distances = [self._detection.vertex_distances(points) for points in (before, after)]
-        found = np.isfinite(distances[0])
-        ratio = np.full(len(found), math.inf)
-        ratio[found] = distances[1][found] / distances[0][found]
+        is_near = np.isfinite(distances[0])
+        ratio = np.full(len(is_near), math.inf)
+        ratio[is_near] = distances[1][is_near] / distances[0][is_near]
         # The other side of the same collision may have had something else as near before.
         left = distances[1][ratio.argmin()]
         narrowest = (ratio <= NARROWEST_RATIO * ratio.min()) | np.isclose(
@@ -242,10 +242,12 @@ class MeshContact(Potential):
         stencils = self._stencils(positions)
         self.barrier.stiffness = 1.0
         # What presses on colliders need not be balanced.
-        by_barrier = self.barrier.gradient(stencils)[: self.surface.body_count]
-        by_others = self.surface.displacement_map @ gradient.T.cpu().numpy()
+        barrier_gradient = self.barrier.gradient(stencils)[: self.surface.body_count]
+        other_gradient = self.surface.displacement_map @ gradient.T.cpu().numpy()
         points = stencils.points
-        self.barrier.stiffness = self._adaptive.begin_step(points, step, by_others, by_barrier)
+        self.barrier.stiffness = self._adaptive.begin_step(
+            points, step, other_gradient, barrier_gradient
+        )
 
     def after_iteration(self, positions: Tensor) -> bool:
         """Makes the barrier stiffer where surfaces get too close; returns whether it did."""
@@ -268,8 +270,9 @@ class MeshContact(Potential):
         return self._friction.update_lagged(self._stencils(positions), fraction)
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
-        """How far pairs that stuck have moved between two (3, N) positions, at most, in units of
-        their stick thresholds."""
+        """Return the largest drift of sticking pairs between two (3, N) positions, in units of
+        their stick thresholds.
+        """
         if self._friction is None:
             return 0.0
         return self._friction.stick_drift(self.points(before), self.points(after))
@@ -368,9 +371,9 @@ class MeshContact(Potential):
     def objects_that_push(self, positions: Tensor) -> NDArray[np.int64]:
         """(K, 2) objects that are within the activation distance of each other, among the
         candidates that were built last."""
-        found: NDArray[np.int64] = np.unique(self._stencils(positions).collisions.objects, axis=0)
-        return found
+        objects: NDArray[np.int64] = np.unique(self._stencils(positions).collisions.objects, axis=0)
+        return objects
 
     def count(self, positions: Tensor) -> int:
-        """How many collisions there are."""
+        """Return the number of collisions."""
         return len(self._stencils(positions))

@@ -56,7 +56,7 @@ class NormalCollisions:
         return len(self.weights)
 
     def where(self, kept: NDArray[np.bool_]) -> NormalCollisions:
-        """Those of (K,) that are kept."""
+        """Return the collisions chosen by a (K,) mask."""
         return NormalCollisions(*(column[kept] for column in vars(self).values()))
 
     @staticmethod
@@ -68,7 +68,7 @@ class NormalCollisions:
         area_weighted: bool,
         surface: CollisionSurface | None = None,
     ) -> NormalCollisions:
-        """Those among candidates at (V, 3) points.
+        """Find the collisions among candidates at (V, 3) points.
 
         Args:
             distances: (O, O) d̂ of every two objects, in metres.
@@ -86,16 +86,18 @@ class NormalCollisions:
         first = np.flatnonzero(np.diff(keys, prepend=FAR))
         totals, sizes = _sums(weights, first), _sums(np.abs(weights), first)
         kept = np.abs(totals) > WEIGHT_ROUNDING_RATIO * sizes
-        found = _collisions(keys[first[kept]], totals[kept], mesh, distances)
-        return found if surface is None else found._pushing(surface, points, mesh)
+        collisions = _collisions(keys[first[kept]], totals[kept], mesh, distances)
+        return collisions if surface is None else collisions._pushing(surface, points, mesh)
 
     def _pushing(
         self, surface: CollisionSurface, points: Points, mesh: Topology
     ) -> NormalCollisions:
-        """Those that push, with shorter distances where joined parts are near at rest."""
+        """Return the collisions that push, with shorter distances where joined parts are near at
+        rest.
+        """
         is_near = np.empty(len(self), dtype=bool)
-        own = self.vertices, self.features, self.objects, surface.are_joined
-        limit_activation(*own, mesh, surface.rest, points, self.distances, is_near)
+        pair_data = self.vertices, self.features, self.objects, surface.are_joined
+        limit_activation(*pair_data, mesh, surface.rest, points, self.distances, is_near)
         pushes = is_near & ~self._are_spared(surface)
         return self if pushes.all() else self.where(pushes)
 
@@ -126,14 +128,14 @@ def _contributions(
         contiguous(candidates.face_vertices[codes_of_faces != FAR]),
         codes_of_faces[codes_of_faces != FAR],
     )
-    of_edges, of_faces = _empty(len(edges)), _empty(len(faces))
-    kernels.weigh_edge_edges(mesh, edges, codes, area_weighted, *of_edges)
-    kernels.weigh_face_vertices(mesh, faces, codes_of_faces, area_weighted, *of_faces)
+    edge_terms, face_terms = _empty(len(edges)), _empty(len(faces))
+    kernels.weigh_edge_edges(mesh, edges, codes, area_weighted, *edge_terms)
+    kernels.weigh_face_vertices(mesh, faces, codes_of_faces, area_weighted, *face_terms)
     if not area_weighted:
-        return [of_edges, of_faces]
+        return [edge_terms, face_terms]
     return [
-        of_edges,
-        of_faces,
+        edge_terms,
+        face_terms,
         _crossing_excess(points, mesh, edges, squared),
         *_face_excess(points, mesh, faces, squared),
     ]
@@ -142,7 +144,7 @@ def _contributions(
 def _crossing_excess(
     points: Points, mesh: Topology, pairs: Indices, squared: Values
 ) -> tuple[Indices, Values]:
-    """Of the edges at a vertex that are close to another one."""
+    """Return the surplus of the edges at a vertex that is close to another edge."""
     near = np.empty((len(pairs), 4), dtype=np.int64)
     kernels.ends_near_edges(points, mesh, pairs, squared, near)
     edges, vertices = _edges_and_vertices(_different(near), mesh)
@@ -156,22 +158,22 @@ def _crossing_excess(
 def _face_excess(
     points: Points, mesh: Topology, pairs: Indices, squared: Values
 ) -> list[tuple[Indices, Values]]:
-    """Of the faces around an edge, and of all around a corner."""
+    """Return the surplus of the faces around an edge, and of all faces around a corner."""
     near = np.empty((len(pairs), 6), dtype=np.int64)
     kernels.vertices_near_faces(points, mesh, pairs, squared, near)
     edges, vertices = _edges_and_vertices(_different(near[:, :3]), mesh)
-    of_edges = _empty(len(edges))
-    kernels.add_face_excesses(points, mesh, edges, vertices, *of_edges)
+    edge_terms = _empty(len(edges))
+    kernels.add_face_excesses(points, mesh, edges, vertices, *edge_terms)
     keys = _different(near[:, 3:])
-    of_corners = keys, np.empty(len(keys))
-    kernels.add_corner_excesses(mesh, *np.divmod(keys, len(mesh.object_of)), of_corners[1])
-    return [of_edges, of_corners]
+    corner_terms = keys, np.empty(len(keys))
+    kernels.add_corner_excesses(mesh, *np.divmod(keys, len(mesh.object_of)), corner_terms[1])
+    return [edge_terms, corner_terms]
 
 
 def _different(keys: Indices) -> Indices:
     """Each key once, ``FAR`` left out."""
-    found = np.unique(keys)
-    return found[np.searchsorted(found, 0) :]
+    unique = np.unique(keys)
+    return unique[np.searchsorted(unique, 0) :]
 
 
 def _edges_and_vertices(keys: Indices, mesh: Topology) -> tuple[Indices, Indices]:
@@ -181,7 +183,7 @@ def _edges_and_vertices(keys: Indices, mesh: Topology) -> tuple[Indices, Indices
 def _collisions(
     keys: Indices, weights: Values, mesh: Topology, distances: Values
 ) -> NormalCollisions:
-    """Of (K,) ascending keys."""
+    """Build the collisions of (K,) ascending keys."""
     bounds = np.searchsorted(keys, [EDGE_VERTEX, EDGE_EDGE, FACE_VERTEX])
     points, point_edges, edges, point_faces = np.split(keys, bounds)
     number = len(mesh.object_of)
@@ -206,8 +208,8 @@ def _collisions(
     lengths = mesh.squared_lengths
     thresholds[bounds[1] : bounds[2]] = PARALLEL_SHARE * lengths[one] * lengths[other]
     objects = np.sort(mesh.object_of[vertices[:, [0, 3]]], axis=1)
-    own = distances[objects[:, 0], objects[:, 1]]
-    return NormalCollisions(vertices, objects, features, weights, own, thresholds)
+    dhats = distances[objects[:, 0], objects[:, 1]]
+    return NormalCollisions(vertices, objects, features, weights, dhats, thresholds)
 
 
 def _empty(size: int) -> tuple[Indices, Values]:

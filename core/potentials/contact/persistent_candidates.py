@@ -48,8 +48,8 @@ class PersistentCandidates:
 
     def __init__(self, surface: CollisionSurface, broad_phase: BroadPhase, radii: Values) -> None:
         self._surface, self._broad_phase, self._radii = surface, broad_phase, radii
-        of_bodies = surface.edges[:, 0] < surface.body_count
-        lengths = np.sqrt(surface.topology.squared_lengths[of_bodies])
+        on_bodies = surface.edges[:, 0] < surface.body_count
+        lengths = np.sqrt(surface.topology.squared_lengths[on_bodies])
         self._mean_edge = float(lengths.mean())
         edges = np.minimum(surface.edge_lengths, self._mean_edge)
         self._least_allowed = DEVIATION_RATIO * edges
@@ -71,7 +71,7 @@ class PersistentCandidates:
 
     @property
     def stencils(self) -> CandidateStencils:
-        """Of the candidates that there are."""
+        """Return the stencils of the present candidates."""
         return self.candidates.stencils(self._surface.edges, self._surface.triangles)
 
     def cover(self, before: Points, after: Points, step: float, is_hindered: bool = False) -> int:
@@ -104,8 +104,8 @@ class PersistentCandidates:
         """Adds all pairs that may come close when points get no farther than (V,) ``reaches``
         metres from where they are, on whatever path."""
         swept = self._broad_phase.sweep(points, points, self._radii + reaches)
-        found = self._broad_phase.among(swept, swept.leaves)
-        self._replace(self.candidates.merged(found))
+        added = self._broad_phase.among(swept, swept.leaves)
+        self._replace(self.candidates.merged(added))
 
     def _find_all(self, before: Points, after: Points, since: float, step: float) -> int:
         """Finds all candidates, of paths that begin with this step."""
@@ -122,9 +122,9 @@ class PersistentCandidates:
         self._ends = self._origins + duration * velocities
         reach = self._radii + self._allowed
         self._swept = self._broad_phase.sweep(self._origins, self._ends, reach)
-        found = self._broad_phase.among(self._swept, self._swept.leaves)
-        self._replace(found)
-        return len(found)
+        candidates = self._broad_phase.among(self._swept, self._swept.leaves)
+        self._replace(candidates)
+        return len(candidates)
 
     def _find_around(
         self, leaving: NDArray[np.bool_], before: Points, after: Points, since: float, step: float
@@ -143,9 +143,9 @@ class PersistentCandidates:
         self._swept = self._broad_phase.sweep_moved(
             self._swept, leaving, self._origins, self._ends, reach
         )
-        found = self._broad_phase.among(self._swept, self._swept.leaves)
-        self._replace(self.candidates.merged(found))
-        return len(found)
+        added = self._broad_phase.among(self._swept, self._swept.leaves)
+        self._replace(self.candidates.merged(added))
+        return len(added)
 
     def _replace(self, candidates: Candidates) -> None:
         """Takes other candidates; what is known of those that were there stays."""
@@ -158,7 +158,7 @@ class PersistentCandidates:
     def _allowance(
         self, which: NDArray[np.bool_], deviations: Values, steps: int, step: float
     ) -> Values:
-        """How far points may leave their paths, in metres.
+        """Return the distances by which points may leave their paths, in metres.
 
         Args:
             which: (V,) those, of which there are D.

@@ -43,12 +43,12 @@ class Stencils:
         points, count = np.ascontiguousarray(points), len(collisions)
         differences, coefficients = np.empty((count, 3)), np.empty((count, 4))
         mollifiers = np.empty(count)
-        own = collisions.vertices, collisions.features, collisions.thresholds
-        evaluate_stencils(points, *own, differences, coefficients, mollifiers)
+        collision_data = collisions.vertices, collisions.features, collisions.thresholds
+        evaluate_stencils(points, *collision_data, differences, coefficients, mollifiers)
         return Stencils(collisions, points, differences, coefficients, mollifiers)
 
     def where(self, kept: NDArray[np.bool_]) -> Stencils:
-        """Those of (K,) that are kept."""
+        """Return the stencils chosen by a (K,) mask."""
         return Stencils(
             self.collisions.where(kept),
             self.points,
@@ -79,8 +79,8 @@ class Stencils:
     def normal_jacobians(self) -> Points:
         """(K, 4, 3) w, in 1/m: as vertices go by δx_i, the normal n turns by Σ w_i n·δx_i in the
         directions that the parts have. Between two points it is zero."""
-        jacobians, own = np.empty((len(self), 4, 3)), self.collisions
-        fill_normal_jacobians(self.points, own.vertices, own.features, jacobians)
+        jacobians, collisions = np.empty((len(self), 4, 3)), self.collisions
+        fill_normal_jacobians(self.points, collisions.vertices, collisions.features, jacobians)
         return jacobians
 
 
@@ -205,8 +205,8 @@ def distance_hessian_factors(
 def _tangents(jacobians: Points, normals: Points) -> tuple[Points, Points]:
     """Two (K, 3) unit tangents, the first one along the normal Jacobian of an edge's ends."""
     # Of two edges one alone may have its closest point inside.
-    own = np.where(jacobians[:, 1].any(axis=1)[:, None], jacobians[:, 1], jacobians[:, 2])
-    first = own - np.einsum("ki,ki->k", own, normals)[:, None] * normals
+    along = np.where(jacobians[:, 1].any(axis=1)[:, None], jacobians[:, 1], jacobians[:, 2])
+    first = along - np.einsum("ki,ki->k", along, normals)[:, None] * normals
     first = first / np.maximum(np.linalg.norm(first, axis=1), MIN_NORM)[:, None]
     return first, np.cross(normals, first)
 

@@ -79,7 +79,7 @@ class CollisionSurface:
         first = np.cumsum([0, *(len(part) for part in points)])
         #: (F, 3) vertices of each triangle.
         self.triangles: Triangles = np.concatenate(
-            [own + start for own, start in zip(faces, first, strict=False)]
+            [indices + start for indices, start in zip(faces, first, strict=False)]
         ).astype(np.int32)
         self._is_finest = np.concatenate([part.is_finest for part in parts])
         #: (B, N) matrix from vertices of the tetrahedra to those of the bodies' surfaces.
@@ -129,15 +129,17 @@ class CollisionSurface:
 
     @property
     def collider_slices(self) -> list[slice]:
-        """Where the vertices of each collider lie among those of all colliders."""
+        """Return the slice of each collider's vertices among those of all colliders."""
         ends = np.cumsum([0, *(len(path.at(0)) for path in self._paths)])
         return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
     def _spared(
         self, scene: Scene, pairs: list[tuple[int, int]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """What is attached to another object goes through that, and what of the two meets at the
-        start."""
+        """Return the (V,) bits of spared vertices and the (O, O) bits of object pairs. An
+        attached part goes through the object that it is attached to, and so do parts of the two
+        that are in contact at the start.
+        """
         count = len(self.names)
         spared, bits = np.zeros(len(self.rest), np.int64), np.zeros((count, count), np.int64)
         if not pairs:
@@ -158,22 +160,22 @@ class CollisionSurface:
                     is_held[offsets[attachment.body] + held] = 1.0
             carried = self.displacement_map @ is_held
             spared[: self.body_count][carried > 1.0 - ROUNDING_RATIO] |= bit
-            own = np.isin(self.object_of[self.triangles[:, 0]], pair)
+            is_of_pair = np.isin(self.object_of[self.triangles[:, 0]], pair)
             both = Surfaces(
-                *(points, self.triangles[own], self.object_of.astype(np.int32)),
+                *(points, self.triangles[is_of_pair], self.object_of.astype(np.int32)),
                 {(index, index) for index in pair},
             )
             near = find_close(both, TOUCHING_RATIO * float(distances[pair]))
-            spared[self.triangles[own][near.triangles.ravel()].ravel()] |= bit
+            spared[self.triangles[is_of_pair][near.triangles.ravel()].ravel()] |= bit
         return spared, bits
 
     @staticmethod
-    def by_groups(can_collide: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def group_collisions(can_collide: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """(2O, 2O) whether two groups can collide, by (O, O) whether their objects can."""
         through = np.repeat([False, True], len(can_collide))
         is_own = np.tile(np.eye(len(can_collide), dtype=bool), (2, 2))
-        found: NDArray[np.bool_] = np.tile(can_collide, (2, 2))
-        return found & ~(is_own & (through[:, None] | through))
+        pairs: NDArray[np.bool_] = np.tile(can_collide, (2, 2))
+        return pairs & ~(is_own & (through[:, None] | through))
 
     def colliders_at(self, frame: int, fraction: float) -> Points:
         """(C, 3) vertices of the colliders a ``fraction`` of the way from a frame to the next."""
@@ -211,8 +213,8 @@ class CollisionSurface:
 
     def pull_back_matrix(self, matrix: Any) -> Any:
         """(3N, 3N) second derivative from the (3V, 3V) one; rows are 3 × vertex + component."""
-        own = matrix.tocsr()[: 3 * self.body_count, : 3 * self.body_count]
-        return self._gather_components @ own @ self._gather_components.T
+        body_part = matrix.tocsr()[: 3 * self.body_count, : 3 * self.body_count]
+        return self._gather_components @ body_part @ self._gather_components.T
 
     @cached_property
     def _gather(self) -> Any:
@@ -237,8 +239,8 @@ def _friction_factors(scene: Scene, rest: Points, object_of: Indices) -> NDArray
     factors = np.ones(len(rest))
     for index, body in enumerate(scene.bodies):
         if body.friction_paint is not None:
-            own = object_of == index
-            factors[own] = body.friction_paint.at(rest[own])
+            is_on_body = object_of == index
+            factors[is_on_body] = body.friction_paint.at(rest[is_on_body])
     return factors
 
 

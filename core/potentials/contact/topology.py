@@ -16,7 +16,7 @@ Indices = NDArray[np.int64]
 
 
 class Topology(NamedTuple):
-    """Of a collision surface with V vertices, E edges and F faces of O objects.
+    """The topology of a collision surface with V vertices, E edges and F faces of O objects.
 
     Args:
         edges: (E, 2) vertices.
@@ -58,7 +58,7 @@ def topology(
     object_of: NDArray[np.integer[Any]],
     body_objects: int,
 ) -> Topology:
-    """Of a surface at rest.
+    """Build the topology of a surface at rest.
 
     Args:
         rest: (V, 3) positions in metres.
@@ -73,8 +73,8 @@ def topology(
     order, vertex_offsets = grouped(edges.ravel(), len(rest))
     at_edges, edge_offsets = grouped(face_edges, len(edges))
     faces_around = np.bincount(faces.ravel(), minlength=len(rest))
-    of_vertices = vertex_areas(rest, faces)
-    of_edges = _sums(corner_areas(rest, faces), face_edges, len(edges))
+    areas_at_vertices = vertex_areas(rest, faces)
+    areas_at_edges = _sums(corner_areas(rest, faces), face_edges, len(edges))
     along = rest[edges[:, 1]] - rest[edges[:, 0]]
     return Topology(
         edges=edges,
@@ -88,10 +88,10 @@ def topology(
         edge_corners=contiguous(corners.ravel()[at_edges]),
         vertex_characteristics=contiguous(1 + faces_around - np.diff(vertex_offsets)),
         squared_lengths=np.einsum("ei,ei->e", along, along),
-        vertex_areas=of_vertices,
-        edge_areas=of_edges,
-        mean_vertex_areas=_means(of_vertices, object_of),
-        mean_edge_areas=_means(of_edges, object_of[edges[:, 0]]),
+        vertex_areas=areas_at_vertices,
+        edge_areas=areas_at_edges,
+        mean_vertex_areas=_means(areas_at_vertices, object_of),
+        mean_edge_areas=_means(areas_at_edges, object_of[edges[:, 0]]),
     )
 
 

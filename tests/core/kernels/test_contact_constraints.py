@@ -279,7 +279,7 @@ def found_of(scene: Close, area_weighted: bool) -> Constraints:
     stiffness, none = np.full_like(distances, STIFFNESS), np.zeros_like(distances)
     pairs = BroadPhase(
         *(surface.rest, surface.edges, surface.triangles, surface.group_of),
-        surface.by_groups(surface.can_collide),
+        surface.group_collisions(surface.can_collide),
     ).candidates(scene.points, scene.points, np.full(len(scene.points), REACH))
     return found_at(
         scene.points,

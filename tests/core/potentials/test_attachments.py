@@ -44,7 +44,7 @@ def _start(scene: Scene) -> torch.Tensor:
 
 
 def _of(scene: Scene) -> Attachments:
-    attachments = Attachments.of_scene(scene, _starts(scene), LIKE)
+    attachments = Attachments.from_scene(scene, _starts(scene), LIKE)
     assert attachments is not None
     return attachments
 
@@ -163,7 +163,7 @@ def test_led_pins_count_where_their_path_begins(make_block) -> None:
 
 
 def test_without_attached_bodies_there_is_nothing(scene) -> None:
-    assert Attachments.of_scene(replace(scene, attachments=[]), _starts(scene), LIKE) is None
+    assert Attachments.from_scene(replace(scene, attachments=[]), _starts(scene), LIKE) is None
 
 
 def test_a_point_that_is_not_there_is_refused_by_name(scene) -> None:

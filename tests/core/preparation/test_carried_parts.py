@@ -117,7 +117,7 @@ def test_a_carried_part_goes_through_its_own_body_and_meets_others() -> None:
     assert of_rivets.any()
     np.testing.assert_array_equal(~touching.meets_own, of_rivets)
     surface = CollisionSurface(scene, [scene.bodies[0].mesh])
-    may_collide = surface.by_groups(surface.can_collide)
+    may_collide = surface.group_collisions(surface.can_collide)
     of_rivet, of_box = (
         surface.group_of[surface.rest[:, 2] == height][0]
         for height in (touching.points[:, 2].max(), 0.0)

@@ -59,7 +59,7 @@ class Counted(BroadPhase):
 def broad_phase(surface: CollisionSurface = SURFACE) -> Counted:
     return Counted(
         *(surface.rest, surface.edges, surface.triangles, surface.group_of),
-        surface.by_groups(surface.can_collide),
+        surface.group_collisions(surface.can_collide),
     )
 
 

@@ -173,7 +173,7 @@ def every_pair(surface: CollisionSurface, points: Points) -> Candidates:
     """Without regard to what is near at rest."""
     broad_phase = BroadPhase(
         *(surface.rest, surface.edges, surface.triangles, surface.group_of),
-        surface.by_groups(surface.can_collide),
+        surface.group_collisions(surface.can_collide),
     )
     return broad_phase.candidates(points, points, np.full(len(points), 0.51 * DHAT))
 

@@ -256,7 +256,7 @@ def plain(surface: ContactSurface) -> ContactSurface:
 
 def test_what_goes_through_its_own_body_meets_all_others_and_the_rest_meets_itself() -> None:
     surface = surface_of(Scene(bodies(), colliders=[Collider(SQUARE, HALVES)], contact=Contact()))
-    groups = CollisionSurface.by_groups(surface.can_collide)
+    groups = CollisionSurface.group_collisions(surface.can_collide)
     np.testing.assert_array_equal(groups, groups.T)
     found = {(i, j) for i, j in np.argwhere(groups).tolist() if i <= j}
     first, second, table = (0, 3), (1, 4), (2,)
