@@ -84,9 +84,9 @@ class _Neighbours:
         self.opposite[self.pairs[:, 1]] = self.pairs[:, 0]
         #: (4 C, 3) corners of each face in its cell, by number of the node.
         nodes = cells.tets[:, FACE_CORNERS]
-        order = np.argsort(nodes, axis=2)
+        corner_order = np.argsort(nodes, axis=2)
         self.corners = np.take_along_axis(
-            np.broadcast_to(FACE_CORNERS, nodes.shape), order, axis=2
+            np.broadcast_to(FACE_CORNERS, nodes.shape), corner_order, axis=2
         ).reshape(-1, 3)
 
 
