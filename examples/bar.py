@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the examples simulate."""
+"""Build the bar that the examples simulate."""
 
 from __future__ import annotations
 

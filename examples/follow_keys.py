@@ -20,10 +20,10 @@ def main(frames: int = 8) -> Following:
         Key(frames // 2, mesh.vertices + np.array([0.1, 0.0, 0.0])),
         Key(frames, mesh.vertices + np.array([0.1, 0.1, -0.1])),
     ]
-    found = follow_keys(scene, keys)
-    print(f"Accelerations of {found.effort:.2f} m/s², in the mean, bring it within")
-    print(f"{found.distance * 1000:.2f} mm of the keys, after {found.runs} simulations.")
-    return found
+    following = follow_keys(scene, keys)
+    print(f"Accelerations of {following.effort:.2f} m/s², in the mean, bring it within")
+    print(f"{following.distance * 1000:.2f} mm of the keys, after {following.runs} simulations.")
+    return following
 
 
 if __name__ == "__main__":

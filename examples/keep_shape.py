@@ -12,7 +12,7 @@ from .bar import bar
 
 
 def main(cells: int = 8) -> float:
-    """How far the shelf is from where it was modelled once it has come to rest, in metres."""
+    """Return how far the shelf at rest is from its modelled shape, in metres."""
     mesh = bar(cells)
     wall = np.flatnonzero(mesh.vertices[:, 0] < 1e-9)
     scene = Scene([SoftBody(mesh, StableNeoHookean(young=6e4, poisson=0.4), pinned=wall)])

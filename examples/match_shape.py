@@ -16,7 +16,7 @@ ROOT, TIP = 2e5, 6e4
 
 
 def main(cells: int = 8, frames: int = 8) -> Match:
-    """What was found, of root and tip."""
+    """Return the match of the stiffness of root and tip."""
     mesh = bar(cells)
     wall = np.flatnonzero(mesh.vertices[:, 0] < 1e-9)
     tips = mesh.vertices[mesh.tets].mean(axis=1)[:, 0] > 0.2

@@ -1,2 +1,4 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How simulated bodies look: five of them dropped and squeezed as an artist would, and measured."""
+"""Measure the look of simulated bodies: five of them dropped and squeezed as an artist would,
+and measured.
+"""

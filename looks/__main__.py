@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{scenario.name}: no time left", flush=True)
             continue
         picture = None if asked.references or asked.no_pictures else state
-        found = kept.measure(page.NAME, scenario.name, partial(run, scenario, picture), present)
-        print(f"{scenario.name}: {_in_words(found)}", flush=True)
+        measured = kept.measure(page.NAME, scenario.name, partial(run, scenario, picture), present)
+        print(f"{scenario.name}: {_in_words(measured)}", flush=True)
     page.write()
     print(f"\nWritten to {page.PAGE}")
     return 0
@@ -64,15 +64,15 @@ def quick(asked: argparse.Namespace) -> int:
     sag = asked.sag or QUICK[1]
     scenario = Scenario((asked.names or list(SHAPES))[0], action, sag)
     kept = page.Kept.read()
-    found = {scenario.name: run(scenario, picture=None, path=asked.picture)}
+    results = {scenario.name: run(scenario, picture=None, path=asked.picture)}
     print(f"\n{scenario.body}, before → now")
     for head, row in (
-        (page.FILLING_HEAD, page.filling(scenario.body, kept.before, found)),
-        (page.SCENE_HEAD, page.rows([scenario], kept.before, found, kept)[0]),
+        (page.FILLING_HEAD, page.filling(scenario.body, kept.before, results)),
+        (page.SCENE_HEAD, page.rows([scenario], kept.before, results, kept)[0]),
     ):
         width = max(map(len, head))
         print("\n".join(f"  {name:{width}}  {cell}" for name, cell in zip(head, row, strict=True)))
-    return 1 if "failed" in found[scenario.name] else 0
+    return 1 if "failed" in results[scenario.name] else 0
 
 
 def run(scenario: Scenario, picture: str | None, path: Path | None = None) -> Figures:
@@ -87,12 +87,12 @@ def run(scenario: Scenario, picture: str | None, path: Path | None = None) -> Fi
             simulated = simulate(scenario, Path(folder))
         except SuppleError as error:
             return {"failed": str(error)}
-        found = figures(simulated)
+        result = figures(simulated)
         if picture is not None and (scenario.action, scenario.sag) in pictures.PICTURED:
             path = pictures.PICTURES / pictures.file_name(scenario.body, scenario.action, picture)
         if path is not None:
-            pictures.take(simulated, int(found["worst_frame"]), path.absolute())
-    return found
+            pictures.take(simulated, int(result["worst_frame"]), path.absolute())
+    return result
 
 
 def chosen(asked: argparse.Namespace) -> Iterator[Scenario]:
@@ -106,10 +106,10 @@ def chosen(asked: argparse.Namespace) -> Iterator[Scenario]:
             yield replace(scenario, is_reference=asked.references)
 
 
-def _in_words(found: Figures) -> str:
-    if "failed" in found:
-        return f"failed, {found['failed']}"
-    return ", ".join(f"{name} {found[name]}" for name in page.SCENE_FIGURES)
+def _in_words(result: Figures) -> str:
+    if "failed" in result:
+        return f"failed, {result['failed']}"
+    return ", ".join(f"{name} {result[name]}" for name in page.SCENE_FIGURES)
 
 
 def _parsed(arguments: Sequence[str] | None) -> argparse.Namespace:

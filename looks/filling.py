@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How well tetrahedra fill a surface: volume, that of thin parts alone, and what lies outside."""
+"""Measure how well tetrahedra fill a surface: volume, that of thin parts alone, and what lies
+outside.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ FARTHEST_CELLS = 4.0
 def enclosed_volume(
     vertices: ArrayLike, triangles: ArrayLike, region: Region = EVERYWHERE
 ) -> float:
-    """What closed surfaces enclose within a region, in m³, summed along lines. What lies in two
-    shells counts once.
+    """Return the volume that closed surfaces enclose within a region, in m³, summed along lines. A
+    point in two shells counts once.
 
     Args:
         vertices: (V, 3) in metres.
@@ -59,8 +61,9 @@ def enclosed_volume(
 def _hits(
     corners: Points, low: Points, side: float, counts: Indices
 ) -> tuple[Indices, Points, Indices]:
-    """Where the lines go through triangles (T, 3, 3): number of the line, height, and 1 where the
-    triangle looks up, -1 where it looks down."""
+    """Find the crossings of the lines with triangles (T, 3, 3): number of the line, height, and
+    1 where the triangle looks up, -1 where it looks down.
+    """
     flat = (corners[:, :, :2] - low[:2]) / side - OFFSETS
     first = np.maximum(np.ceil(flat.min(axis=1)).astype(np.int64), 0)
     last = np.minimum(np.floor(flat.max(axis=1)).astype(np.int64), counts - 1)
@@ -100,10 +103,10 @@ def _before_each_line(line: Indices, steps: Indices) -> Indices:
 def material_volume(
     mesh: TetMesh, vertices: ArrayLike, triangles: ArrayLike, region: Region
 ) -> float:
-    """Of what tetrahedra are filled with at rest, within a region, in m³.
+    """Return the volume of material in tetrahedra at rest, within a region, in m³.
 
-    The material of a tet is what of the inside of the closed surfaces lies in it or, outside of all
-    tets, closest to it; of tets on the bounds, samples of that say how much is within.
+    The material of a tet is the inside of the closed surfaces that lies in it or, outside of all
+    tets, closest to it. Samples of it tell how much of a tet on the bounds is within.
     """
     corners = mesh.vertices[mesh.tets]
     low, high = corners.min(axis=1), corners.max(axis=1)

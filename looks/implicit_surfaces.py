@@ -68,7 +68,8 @@ def ring(centre: ArrayLike, radius: float, thickness: float, width: float) -> Fi
 
 
 def union(*fields: Field, blend: float = 0.0) -> Field:
-    """All of them; where two are closer than about ``blend`` metres, a fillet joins them.
+    """Return the union of fields; where two are closer than about ``blend`` metres, a fillet joins
+    them.
 
     Quilez, "Smooth minimum", 2013, the quadratic one.
     """
@@ -86,7 +87,7 @@ def union(*fields: Field, blend: float = 0.0) -> Field:
 
 
 def without(field: Field, hollow: Field, blend: float = 0.0) -> Field:
-    """The first less the second, with rounded rims."""
+    """Return the first field less the second, with rounded rims."""
 
     def negative(points: Points) -> Points:
         return -field(points)

@@ -61,17 +61,17 @@ def simulate(scenario: Scenario, folder: Path, frames: int = FRAMES) -> Simulate
     made = shape(scenario.body)
     start = made.vertices + np.array(stage.body.location)
     seen = np.stack([_seen(stage.body, frame) for frame in range(1, frames + 2)])
-    visible = VisibleMesh.of_quads(start, made.quads)
+    visible = VisibleMesh.from_quads(start, made.quads)
     return Simulated(scenario, stage, Job(shown), visible, seen)
 
 
-def figures(found: Simulated) -> Figures:
+def figures(simulated: Simulated) -> Figures:
     """All figures of a scene, the worst of its frames where there is one for each."""
-    return {**_of_surface(found), **_of_tets(found)}
+    return {**_surface_figures(simulated), **_tet_figures(simulated)}
 
 
-def _of_surface(found: Simulated) -> Figures:
-    visible, frames = found.visible, found.positions
+def _surface_figures(simulated: Simulated) -> Figures:
+    visible, frames = simulated.visible, simulated.positions
     crossing = [len(visible.crossing_faces(at)) for at in frames]
     torn = [visible.torn_share(at) for at in frames]
     rough = [visible.roughness(at) for at in frames]
@@ -83,25 +83,25 @@ def _of_surface(found: Simulated) -> Figures:
         "longest_stretch": _rounded(max(float(visible.stretches(at).max()) for at in frames)),
         "roughness": _rounded(max(rough)),
         "ground_depth_mm": _rounded(1e3 * max(depth_below(at, ground) for at in frames)),
-        "collider_depth_mm": _rounded(1e3 * _depth_in_plates(found)),
+        "collider_depth_mm": _rounded(1e3 * _depth_in_plates(simulated)),
         # The most that cross, of these the most torn, then the roughest; as the timeline counts.
         "worst_frame": 1 + max(range(len(ranks)), key=lambda frame: ranks[frame]),
         "faces": len(np.unique(visible.faces)),
     }
 
 
-def _of_tets(found: Simulated) -> Figures:
-    body = found.job.tet_scene.bodies[0]
-    mesh, made = body.mesh, shape(found.scenario.body)
+def _tet_figures(simulated: Simulated) -> Figures:
+    body = simulated.job.tet_scene.bodies[0]
+    mesh, made = body.mesh, shape(simulated.scenario.body)
     assert isinstance(mesh, TetMesh)
     rest = mesh.rest_volumes
     volumes = [
-        signed_volumes(found.job.read_frame(frame).astype(np.float64), mesh.tets) / rest
-        for frame in range(len(found.positions))
+        signed_volumes(simulated.job.read_frame(frame).astype(np.float64), mesh.tets) / rest
+        for frame in range(len(simulated.positions))
     ]
-    records = found.job.records()
+    records = simulated.job.records()
     seconds = [float(record["seconds"]) for record in records if record["frame"] > 0]
-    outside = distances_outside(mesh, found.visible.rest)
+    outside = distances_outside(mesh, simulated.visible.rest)
     return {
         "least_j": _rounded(min(float(each.min()) for each in volumes)),
         "inverted_tets": max(int((each <= 0.0).sum()) for each in volumes),
@@ -110,16 +110,16 @@ def _of_tets(found: Simulated) -> Figures:
         "seconds_a_frame": _rounded(float(np.mean(seconds))),
         "outside_percent": _rounded(100.0 * float((outside > 0.0).mean())),
         "farthest_outside_cells": _rounded(float(outside.max())),
-        **_filling(found, mesh, made),
+        **_filling(simulated, mesh, made),
     }
 
 
-def _filling(found: Simulated, mesh: TetMesh, made: Shape) -> Figures:
-    """By how many percent the mass is off, and the volume where the body is thin."""
-    body = found.job.tet_scene.bodies[0]
-    shift = found.visible.rest[0] - made.vertices[0]
+def _filling(simulated: Simulated, mesh: TetMesh, made: Shape) -> Figures:
+    """Return the error of the mass, and of the volume where the body is thin, in percent."""
+    body = simulated.job.tet_scene.bodies[0]
+    shift = simulated.visible.rest[0] - made.vertices[0]
     standing = mesh.with_vertices(mesh.vertices - shift)
-    surface = made.vertices, found.visible.triangles
+    surface = made.vertices, simulated.visible.triangles
     volume = enclosed_volume(*surface)
     thin = enclosed_volume(*surface, made.thin)
     mass = float(mesh.lumped_mass(body.density).sum())
@@ -129,14 +129,14 @@ def _filling(found: Simulated, mesh: TetMesh, made: Shape) -> Figures:
     }
 
 
-def _depth_in_plates(found: Simulated) -> float:
+def _depth_in_plates(simulated: Simulated) -> float:
     """In metres, in any frame."""
     scene, deepest = bpy.context.scene, 0.0
-    if not found.stage.plates:
+    if not simulated.stage.plates:
         return deepest
-    for frame, at in enumerate(found.positions, 1):
+    for frame, at in enumerate(simulated.positions, 1):
         scene.frame_set(frame)
-        for plate in found.stage.plates:
+        for plate in simulated.stage.plates:
             deepest = max(deepest, depth_in_box(at, *plate_bounds(plate)))
     return deepest
 

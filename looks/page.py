@@ -87,7 +87,7 @@ ARROW = " → "
 
 @dataclass(frozen=True)
 class Bar:
-    """What figures are held to.
+    """A bar that figures must meet.
 
     Args:
         figure: of one scenario, and its reference's figures.
@@ -156,7 +156,7 @@ FILLING_FIGURES = (
 
 @dataclass(frozen=True)
 class Kept:
-    """What was measured, from the files in ``results``."""
+    """The measured figures, from the files in ``results``."""
 
     before: Results
     now: Results
@@ -184,12 +184,12 @@ def write(path: Path = PAGE) -> None:
 
 
 def whole() -> str:
-    """All of the page that kept figures give."""
+    """Return the whole page, from the kept figures."""
     return text(Kept.read()) + at_rest(squeezes())
 
 
 def at_rest(kept: Store) -> str:
-    """What is said of bodies at rest; nothing where none was measured."""
+    """Return the section on bodies at rest; nothing where none was measured."""
     lines = []
     for part, rows in kept.figures.get(SQUEEZE, {}).items():
         for row in rows:
@@ -218,17 +218,17 @@ def rows(
     scenarios: Iterable[Scenario], before: Results, now: Results, kept: Kept
 ) -> list[list[str]]:
     """The figures of scenes side by side, in the columns of ``SCENE_HEAD``."""
-    found = []
+    lines = []
     for scenario in scenarios:
         first, second = before.get(scenario.name, {}), now.get(scenario.name, {})
         reference = kept.references.get(scenario.name, {})
         cells = [_both(name, first, second, reference) for name in SCENE_FIGURES]
-        found.append([f"{scenario.action}, {scenario.sag} %", *cells])
-    return found
+        lines.append([f"{scenario.action}, {scenario.sag} %", *cells])
+    return lines
 
 
 def filling(body: str, before: Results, now: Results) -> list[str]:
-    """What is the same in all scenes of a body, in the columns of ``FILLING_HEAD``."""
+    """Return the figures that all scenes of a body share, in the columns of ``FILLING_HEAD``."""
     names = [scenario.name for scenario in SCENARIOS if scenario.body == body]
     first, second = (
         next((kept[name] for name in names if "tets" in kept.get(name, {})), {})
@@ -238,10 +238,10 @@ def filling(body: str, before: Results, now: Results) -> list[str]:
 
 
 def _section(body: str, kept: Kept) -> str:
-    own = [scenario for scenario in SCENARIOS if scenario.body == body]
+    scenarios = [scenario for scenario in SCENARIOS if scenario.body == body]
     parts = [f"## {body.capitalize()}", _pictures(body)]
     parts.append(table(FILLING_HEAD, [filling(body, kept.before, kept.now)]).rstrip())
-    parts.append(table(SCENE_HEAD, rows(own, kept.before, kept.now, kept)).rstrip())
+    parts.append(table(SCENE_HEAD, rows(scenarios, kept.before, kept.now, kept)).rstrip())
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -268,7 +268,9 @@ def _bars(kept: Kept) -> list[list[str]]:
 
 def _verdict(bar: Bar, results: Results, kept: Kept) -> str:
     """The worst figure of all scenes."""
-    figures = (bar.figure(own, kept.references.get(name, {})) for name, own in results.items())
+    figures = (
+        bar.figure(result, kept.references.get(name, {})) for name, result in results.items()
+    )
     known = [value for value in figures if value is not None]
     if not known:
         return ""

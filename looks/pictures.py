@@ -28,18 +28,18 @@ def file_name(body: str, action: Action, state: str) -> str:
     return f"looks_{body}_{action}_{state}.jpg"
 
 
-def take(found: Simulated, frame: int, path: Path) -> None:
+def take(simulated: Simulated, frame: int, path: Path) -> None:
     """Renders a frame of the open scene, the body as large as it fits.
 
     Args:
         frame: as the timeline counts it.
     """
     scene = bpy.context.scene
-    positions = found.positions[frame - 1]
+    positions = simulated.positions[frame - 1]
     low, high = positions.min(axis=0), positions.max(axis=0)
     radius = 0.5 * float((high - low)[[0, 2]].max())
     x, y, z = (float(part) for part in 0.5 * (low + high))
-    size = float(np.ptp(found.visible.rest, axis=0).max())
+    size = float(np.ptp(simulated.visible.rest, axis=0).max())
     distance = radius / (FILLED * math.tan(HALF_ANGLE)) + 0.5 * float(high[1] - low[1])
     studio(scene, (x, y, z), distance, size=size, aside=0.12, above=0.45)
     render = scene.render

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is done to the bodies: dropped, or squeezed between two plates, in the open Blender file.
+"""Set up the scenes in the open Blender file: bodies are dropped, or squeezed between two plates.
 
 All settings are those that a new soft body gets, but for the stiffness.
 """
@@ -39,7 +39,7 @@ PLATE_COLOUR = (0.55, 0.53, 0.5)
 
 @dataclass(frozen=True)
 class Scenario:
-    """One of the scenes.
+    """A scene: a body, and what happens to it.
 
     Args:
         body: a name among ``SHAPES``.

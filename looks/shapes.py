@@ -45,7 +45,7 @@ class Shape:
 
     @property
     def levels(self) -> int:
-        """Of the Subdivision."""
+        """Return the levels of the Subdivision modifier."""
         return 0 if self.cage is None else SUBDIVISION_LEVELS
 
     @property
@@ -64,19 +64,20 @@ def monkey() -> Shape:
 def cage() -> Shape:
     """The monkey, its subdivision left to a modifier."""
     bpy.ops.mesh.primitive_monkey_add()
-    given = bpy.context.object.data
-    own = _vertices(given), [list(face.vertices) for face in given.polygons]
+    primitive = bpy.context.object.data
+    cage_mesh = _vertices(primitive), [list(face.vertices) for face in primitive.polygons]
     # Subdivision numbers points by edges, which get an order of their own here.
     mesh = bpy.data.meshes.new("Cage")
-    mesh.from_pydata(own[0].tolist(), [], own[1])
+    mesh.from_pydata(cage_mesh[0].tolist(), [], cage_mesh[1])
     bpy.context.object.data = mesh
     made, shift = _subdivided(mesh)
-    return replace(made, cage=(own[0] + shift, own[1]))
+    return replace(made, cage=(cage_mesh[0] + shift, cage_mesh[1]))
 
 
 def _subdivided(mesh: bpy.types.Mesh) -> tuple[Shape, Points]:
-    """What the active object, which has the mesh, is seen as, and how far that was moved; both are
-    gone then."""
+    """Return the subdivided shape of the active object, which has the mesh, and the offset that
+    centred it. The object and the mesh are removed.
+    """
     made = bpy.context.object
     modifier = made.modifiers.new("Subdivision", "SUBSURF")
     modifier.levels = SUBDIVISION_LEVELS
@@ -181,7 +182,7 @@ SHAPES: dict[str, Callable[[], Shape]] = {
 
 @cache
 def shape(name: str) -> Shape:
-    """One of ``SHAPES``; treat it as constant."""
+    """Return one of ``SHAPES``; treat it as constant."""
     return SHAPES[name]()
 
 

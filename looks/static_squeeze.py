@@ -94,16 +94,16 @@ def compare(python: Path, body: str, fine: Path) -> list[dict[str, Any]]:
     resolutions."""
     rows, path = [], fine.with_suffix(".coarse.npy")
     for finer in RESOLUTIONS:
-        found = settled(python, body, finer, path)
+        result = settled(python, body, finer, path)
         apart = 1e3 * distances(np.load(path), np.load(fine))
         rms = float(np.sqrt((apart**2).mean()))
         rows.append(
             {
                 "times_finer": finer,
-                **found,
+                **result,
                 "rms_mm": rounded(rms),
                 "largest_mm": rounded(float(apart.max())),
-                "rms_mm_seconds": rounded(rms * found["seconds"]),
+                "rms_mm_seconds": rounded(rms * result["seconds"]),
             }
         )
     return rows
@@ -113,12 +113,12 @@ def settled(python: Path, body: str, finer: float, path: Path) -> dict[str, Any]
     """Settles a body in a process of its own; keeps where its visible vertices are."""
     command = [str(python), "-m", "looks.static_squeeze_run", body, str(finer), str(path)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def simulate(body: str, finer: float) -> tuple[dict[str, Any], Points]:
-    """What settling a body took, and (V, 3) where its visible vertices come to rest."""
+    """Settle a body; return the cost and the (V, 3) positions of its visible vertices at rest."""
     from supple.core import Ground, Scene, Simulator, SoftBody, SurfaceMesh, TetMesh
     from supple.core.materials import StableNeoHookean
 
@@ -142,7 +142,7 @@ def simulate(body: str, finer: float) -> tuple[dict[str, Any], Points]:
     seen_at = getattr(filled.skin, "seen_at", None)
     carried = filled.skin.embedding.interpolate
     seen = carried(positions) if seen_at is None else seen_at(positions, 0.0)
-    found = {
+    figures = {
         "tets": len(filled.mesh.tets),
         "filling_seconds": rounded(filling),
         "seconds": rounded(seconds),
@@ -150,7 +150,7 @@ def simulate(body: str, finer: float) -> tuple[dict[str, Any], Points]:
         "sunk_mm": rounded(1e3 * float(np.ptp(vertices[:, 2]) - np.ptp(seen[:, 2]))),
         "below_ground_mm": rounded(1e3 * max(0.0, -float(seen[:, 2].min()))),
     }
-    return found, seen
+    return figures, seen
 
 
 def distances(points: Points, others: Points) -> NDArray[np.float64]:

@@ -20,14 +20,14 @@ REPEATS = 5
 
 def main() -> None:
     body, finer, path = sys.argv[1], float(sys.argv[2]), Path(sys.argv[3])
-    found, seen = simulate(body, finer)
+    figures, seen = simulate(body, finer)
     if finer in RESOLUTIONS:
         # The first run compiled the loops; references are not timed.
         runs = [simulate(body, finer)[0] for _ in range(REPEATS)]
         for name in ("seconds", "filling_seconds"):
-            found[name] = statistics.median(run[name] for run in runs)
+            figures[name] = statistics.median(run[name] for run in runs)
     np.save(path, seen)
-    print(json.dumps(found))
+    print(json.dumps(figures))
 
 
 if __name__ == "__main__":

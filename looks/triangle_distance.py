@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far points are from the nearest of many triangles, looking only as far as a cutoff."""
+"""Measure distances of points from the nearest of many triangles, only up to a cutoff."""
 
 from __future__ import annotations
 

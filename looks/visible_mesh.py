@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an eye sees of a simulated surface, as figures: crossings, torn edges, roughness, and how
-deep it is inside of other things."""
+"""Measure the visible defects of a simulated surface: crossings, torn edges, roughness, and
+depth inside of other objects.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ class VisibleMesh:
     edges: Indices
 
     @staticmethod
-    def of_quads(vertices: ArrayLike, quads: ArrayLike) -> VisibleMesh:
-        """Of (F, 4) quads, each drawn as two triangles."""
+    def from_quads(vertices: ArrayLike, quads: ArrayLike) -> VisibleMesh:
+        """Build the mesh of (F, 4) quads, each drawn as two triangles."""
         corners = np.asarray(quads, dtype=np.int64)
         triangles = np.stack([corners[:, [0, 1, 2]], corners[:, [0, 2, 3]]], axis=1)
         faces = np.repeat(np.arange(len(corners)), 2)
@@ -61,7 +62,7 @@ class VisibleMesh:
         return np.unique(self.faces[intersecting_pairs(self.rest, self.triangles)])
 
     def _with_neighbours(self, faces: Indices) -> Indices:
-        """Those that share a vertex with one of the faces, they included."""
+        """Return the faces that share a vertex with one of these faces, including them."""
         vertices = self.triangles[np.isin(self.faces, faces)]
         return np.unique(self.faces[np.isin(self.triangles, vertices).any(axis=1)])
 
@@ -111,7 +112,8 @@ def neighbour_means(positions: Points, edges: Indices) -> Points:
 
 
 def depth_in_box(positions: ArrayLike, low: ArrayLike, high: ArrayLike) -> float:
-    """How far a point (V, 3) is below the faces of a box, at most; 0 where none is inside.
+    """Return the largest depth of a point (V, 3) below the faces of a box, in metres; 0 where none
+    is inside.
 
     Args:
         low, high: (3,) corners of the box.
@@ -122,7 +124,9 @@ def depth_in_box(positions: ArrayLike, low: ArrayLike, high: ArrayLike) -> float
 
 
 def depth_below(positions: ArrayLike, height: float) -> float:
-    """How far a point (V, 3) is below a level ground, at most; 0 where none is."""
+    """Return the largest depth of a point (V, 3) below a level ground, in metres; 0 where none
+    is.
+    """
     return max(height - float(np.asarray(positions)[:, 2].min()), 0.0)
 
 

@@ -45,7 +45,7 @@ def monkey(name: str, colour: Colour) -> bpy.types.Object:
 
 
 def small_monkey(name: str, colour: Colour, size: float) -> bpy.types.Object:
-    """One of many: few vertices of its own, and a smooth skin by a modifier alone."""
+    """Make a small monkey: few vertices of its own, and a smooth skin by a modifier alone."""
     body = _monkey(name, size)
     finer = body.modifiers.new("Subdivision", "SUBSURF")
     finer.levels = finer.render_levels = 2
@@ -55,7 +55,7 @@ def small_monkey(name: str, colour: Colour, size: float) -> bpy.types.Object:
 
 
 def bear(name: str, colour: Colour) -> bpy.types.Object:
-    """One that sits, of one skin; its vertex group ``Head`` fades out along the neck."""
+    """Make a sitting bear with one skin; its vertex group ``Head`` fades out along the neck."""
     body = joined(name, _BEAR)
     head = body.vertex_groups.new(name="Head")
     low, high = _NECK
@@ -130,7 +130,7 @@ def box(
 
 
 def ring(name: str, place: Place, material: bpy.types.Material) -> bpy.types.Object:
-    """One that stands across the x axis, to fly through."""
+    """Make a ring across the x axis, to fly through."""
     bpy.ops.mesh.primitive_torus_add(
         location=place,
         rotation=(0.0, math.radians(90.0), 0.0),

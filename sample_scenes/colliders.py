@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the bodies of the sample scenes land on, and how it moves."""
+"""Make the colliders of the sample scenes, and their motion."""
 
 from __future__ import annotations
 

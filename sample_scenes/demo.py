@@ -50,10 +50,10 @@ def show(name: str, folder: Path) -> int:
     baked, cache = folder / f"{name}_baked.blend", folder / "cache"
     scene, sample = SCENES / f"{name}.blend", SAMPLES[name]
     if sample.find:
-        found = folder / f"{name}_found.blend"
-        if status := run_with_file(["find", sample.find, str(scene), "--output", str(found)]):
+        output = folder / f"{name}_found.blend"
+        if status := run_with_file(["find", sample.find, str(scene), "--output", str(output)]):
             return status
-        scene = found
+        scene = output
     words = ["bake", str(scene), "--output", str(baked), "--cache", str(cache)]
     if status := run_with_file(words):
         return status

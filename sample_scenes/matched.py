@@ -26,7 +26,7 @@ def matches_a_shape(scene: bpy.types.Scene) -> None:
     """An arm of stone is what is wanted; one of jelly hangs otherwise, and one is as stiff as was
     found for it."""
     stone = plain("Stone", (0.55, 0.53, 0.5))
-    wanted = None
+    target = None
     for x, name, colour, stiffness in (
         (-2.1, "Wanted", None, None),
         (0.0, "Before", LIME, _BEFORE),
@@ -42,16 +42,16 @@ def matches_a_shape(scene: bpy.types.Scene) -> None:
             body.data.materials[0] = stone
             for vertex in body.data.vertices:
                 vertex.co = _bent(vertex.co)
-            wanted = body
+            target = body
         else:
             _make_arm(body, *stiffness)
-    assert wanted is not None
-    found = bpy.context.scene.objects["Found Arm"]
+    assert target is not None
+    arm = bpy.context.scene.objects["Found Arm"]
     # The same mesh, where the body is to be.
-    shape = bpy.data.objects.new("Shape", wanted.data)
-    shape.location, shape.hide_render = found.location, True
+    shape = bpy.data.objects.new("Shape", target.data)
+    shape.location, shape.hide_render = arm.location, True
     scene.collection.objects.link(shape)
-    soft = found.supple
+    soft = arm.supple
     soft.fit_shape, soft.fit_first, soft.fit_last = shape, _FRAMES, _FRAMES
     scene.supple.integrator, scene.supple.substeps = "implicit_euler", 1
     scene.supple.use_ground, scene.supple.contact = False, "never"
@@ -70,8 +70,9 @@ def _make_arm(body: bpy.types.Object, young: float, left: float) -> None:
 
 
 def _bent(point: Vector) -> Vector:
-    """Where a point of a straight arm along x is in one that hangs from its middle on, as thin
-    beams do: bent by the moment of what is beyond."""
+    """Move a point of a straight arm along x to the arm that hangs from its middle on, as thin
+    beams do: bent by the moment of the part beyond.
+    """
     steps = 200
     along = min(max(point.x / _LENGTH + 0.5, 0.0), 1.0)
     place, turn = Vector((-_LENGTH / 2, 0.0, 0.0)), 0.0

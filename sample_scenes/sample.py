@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a sample scene is."""
+"""Define a sample scene."""
 
 from __future__ import annotations
 

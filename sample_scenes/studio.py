@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a picture is taken in: a backdrop, lights, a camera, and materials that look the part."""
+"""Build the studio for pictures: a backdrop, lights, a camera, and materials that look the part."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _seconds: dict[str, float] = {}
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What lives until the end is not gone through each time that garbage is collected."""
+    """Exempt objects that live until the end from every garbage collection."""
     with kept_for_good():
         return (yield)
 

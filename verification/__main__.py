@@ -42,18 +42,18 @@ def publish(subjects: Mapping[str, Subject]) -> None:
 
 
 def status(subjects: Mapping[str, Subject]) -> int:
-    """What the process ends with: 0 only where everything holds."""
+    """Return the exit status: 0 only where every check holds."""
     return 0 if all(subject.holds for subject in subjects.values()) else 1
 
 
 def _checked(names: Sequence[str]) -> Mapping[str, Subject]:
     """In the order of the page."""
-    found = {}
+    subjects = {}
     for name, subject, seconds in each(names):
-        found[name] = subject
+        subjects[name] = subject
         verdict = "holds" if subject.holds else "FAILS"
         print(f"{verdict}  {name}, {len(subject.checks)} checks, {seconds:.0f} s", flush=True)
-    return {name: found[name] for name in names}
+    return {name: subjects[name] for name in names}
 
 
 if __name__ == "__main__":

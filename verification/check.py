@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a subject finds: figures beside their references, and what is drawn of them."""
+"""The result of a subject: figures beside their references, and pictures. figures beside their
+references, and what is drawn of them.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ class Check:
         tolerance: on the distance between the two, in the same unit; for a bound, 0.
         unit: of all three.
         relation: whether the reference is met, or bounds from above or below.
-        own: whether the reference comes from the solver: the same on another mesh or in other
+        from_solver: whether the reference is the solver's: the same on another mesh or in other
             steps, what was measured before, or what shows that a case is one.
         reason: of a tolerance above 5 %, or of a bound that no theory gives.
 
@@ -42,11 +44,11 @@ class Check:
     tolerance: float
     unit: str = ""
     relation: Literal["=", "≤", "≥"] = "="
-    own: bool = False
+    from_solver: bool = False
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if (self.is_wide or self.own) and not self.reason:
+        if (self.is_wide or self.from_solver) and not self.reason:
             raise ValueError(
                 f"{self.claim}: why is {self.reference:g} ± {self.tolerance:g} enough?"
             )
@@ -90,12 +92,12 @@ def within(
     share: float,
     unit: str = "",
     *,
-    own: bool = False,
+    from_solver: bool = False,
     reason: str = "",
 ) -> Check:
     """The figure meets the reference within a share of it."""
     tolerance = share * abs(float(reference))
-    return near(claim, measured, reference, tolerance, unit, own=own, reason=reason)
+    return near(claim, measured, reference, tolerance, unit, from_solver=from_solver, reason=reason)
 
 
 def near(
@@ -105,11 +107,19 @@ def near(
     tolerance: float,
     unit: str = "",
     *,
-    own: bool = False,
+    from_solver: bool = False,
     reason: str = "",
 ) -> Check:
     """The figure meets the reference within ``tolerance`` units."""
-    return Check(claim, float(measured), float(reference), tolerance, unit, own=own, reason=reason)
+    return Check(
+        claim,
+        float(measured),
+        float(reference),
+        tolerance,
+        unit,
+        from_solver=from_solver,
+        reason=reason,
+    )
 
 
 def _bounded(
@@ -119,10 +129,10 @@ def _bounded(
     bound: float,
     unit: str = "",
     *,
-    own: bool = False,
+    from_solver: bool = False,
     reason: str = "",
 ) -> Check:
-    return Check(claim, float(measured), bound, 0.0, unit, relation, own, reason)
+    return Check(claim, float(measured), bound, 0.0, unit, relation, from_solver, reason)
 
 
 #: The figure is not above a bound.
@@ -153,7 +163,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Subject:
-    """What was checked of one subject, and how it came out.
+    """The checks of one subject, and their outcome.
 
     Args:
         title: a heading.

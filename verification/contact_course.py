@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a scene in which bodies touch comes to, frame by frame, and what holds of every one."""
+"""Record a scene with contact frame by frame, and check the statements that hold for every one."""
 
 from __future__ import annotations
 
@@ -58,19 +58,19 @@ class ContactCourse:
                 f"{name}: most contacts in a frame",
                 max(self.contacts),
                 least_contacts,
-                own=True,
+                from_solver=True,
                 reason="a scene in which nothing touches shows nothing",
             ),
         ]
 
 
-def panels(found: Mapping[str, ContactCourse]) -> list[Panel]:
-    """Of scenes by their names."""
+def panels(courses: Mapping[str, ContactCourse]) -> list[Panel]:
+    """Draw the courses of scenes by their names."""
 
     def curves(values: Callable[[ContactCourse], list[float]]) -> list[Curve]:
         return [
             Curve(name, 1 + np.arange(len(values(course))), values(course), name)
-            for name, course in found.items()
+            for name, course in courses.items()
         ]
 
     return [

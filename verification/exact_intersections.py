@@ -35,7 +35,7 @@ def count_intersections(
     objects: ArrayLike | None = None,
     excluded: Collection[tuple[int, int]] = (),
 ) -> int:
-    """How many pairs of triangles share a point without sharing a vertex.
+    """Count the pairs of triangles that share a point without sharing a vertex.
 
     Args:
         vertices: (V, 3), any finite numbers.
@@ -57,11 +57,11 @@ def intersecting_pairs(
     faces = np.asarray(triangles, dtype=np.int64).reshape(-1, 3)
     owners = np.zeros(len(points), np.int64) if objects is None else np.asarray(objects, np.int64)
     corners, owner = points[faces], owners[faces[:, 0]]
-    found = [np.empty((0, 2), dtype=np.int64)]
+    chunks = [np.empty((0, 2), dtype=np.int64)]
     for pairs in _whose_boxes_meet(corners):
         pairs = pairs[~_share_a_vertex(faces, pairs) & _compared(owner[pairs], excluded)]
-        found.append(pairs[_intersect(corners[pairs[:, 0]], corners[pairs[:, 1]])])
-    result = np.sort(np.concatenate(found), axis=1)
+        chunks.append(pairs[_intersect(corners[pairs[:, 0]], corners[pairs[:, 1]])])
+    result = np.sort(np.concatenate(chunks), axis=1)
     return result[np.lexsort((result[:, 1], result[:, 0]))]
 
 
@@ -90,9 +90,9 @@ def _whose_boxes_meet(corners: Corners) -> Iterator[Pairs]:
     while start < len(order):
         done = totals[start - 1] if start else 0
         stop = max(start + 1, int(np.searchsorted(totals, done + _PAIRS_AT_ONCE, "right")))
-        own = counts[start:stop]
-        former = np.repeat(np.arange(start, stop), own)
-        later = former + 1 + np.arange(own.sum()) - np.repeat(np.cumsum(own) - own, own)
+        sizes = counts[start:stop]
+        former = np.repeat(np.arange(start, stop), sizes)
+        later = former + 1 + np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         first, second = triangle[former], triangle[later]
         meet = slab[former] == np.maximum(first_slab[first], first_slab[second])
         for other in {0, 1, 2} - {int(along)}:
@@ -146,10 +146,10 @@ def _surely_apart(first: Corners, second: Corners) -> Truths:
     """Whether a plane between the two proves them apart. Any plane will do, however inexact."""
     apart = np.zeros(len(first), dtype=bool)
     edges = [np.roll(corners, -1, axis=1) - corners for corners in (first, second)]
-    normals = [np.cross(own[:, 0], own[:, 1]) for own in edges]
+    normals = [np.cross(sides[:, 0], sides[:, 1]) for sides in edges]
     axes = normals + [
-        np.cross(normal, own[:, k])
-        for normal, own in zip(normals, edges, strict=True)
+        np.cross(normal, sides[:, k])
+        for normal, sides in zip(normals, edges, strict=True)
         for k in range(3)
     ]
     axes += [np.cross(edges[0][:, i], edges[1][:, j]) for i in range(3) for j in range(3)]

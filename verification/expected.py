@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What theory says of each material and each integrator. Whoever adds one, adds a line here."""
+"""Expectations from theory for each material and each integrator. Whoever adds one, adds a line
+here.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ CHOICES = ("automatic",)
 
 @dataclass(frozen=True, eq=False)
 class Expectation:
-    """Of an integrator.
+    """The theory of an integrator.
 
     Args:
         kind: ``explicit`` and ``implicit`` ones take the substeps they are told, ``adaptive`` ones
@@ -81,17 +83,17 @@ class Method:
         """With every step solved to rounding, so that only the scheme's own error is left."""
         return replace(self.usual(), **self.expected.exactly)  # type: ignore[type-var]
 
-    def of_error(self, tolerance: float) -> Integrator:
+    def with_tolerance(self, tolerance: float) -> Integrator:
         """An adaptive one with another tolerance."""
         setting = {self.expected.error_setting: tolerance}
         return replace(self.usual(), **setting)  # type: ignore[type-var]
 
     def share(self, strict: float, subject: str) -> float:
-        """By what share a figure may be off."""
+        """Return the allowed relative error of a figure."""
         return max(strict, self.expected.extra_tolerance.get(subject, 0.0))
 
     def fall_error(self, seconds: float, gravity: float) -> float:
-        """How far off the parabola it may fall, in metres."""
+        """Return the allowed distance from the parabola of a fall, in metres."""
         tolerance = getattr(self.usual(), self.expected.error_setting, 0.0)
         return self.expected.fall_error(tolerance, seconds, gravity)
 
@@ -128,7 +130,9 @@ def _one_step(matrix: Callable[[float], Any]) -> Oscillation:
 
 
 def _runge_kutta(order: int) -> Oscillation:
-    """Of an explicit method of as many stages as its order: the exponential series, cut off."""
+    """Return the oscillation of an explicit method with as many stages as its order: the
+    exponential series, cut off.
+    """
     turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
 
     def matrix(z: float) -> NDArray[np.float64]:
@@ -250,7 +254,7 @@ INTEGRATORS = {
 
 @dataclass(frozen=True, eq=False)
 class Range:
-    """Of a material.
+    """The range of a material.
 
     Args:
         stretches: (ν → shortest, longest) between which a bar pulled along its axis has one stable

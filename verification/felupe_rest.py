@@ -49,7 +49,8 @@ def rest_positions(mesh: TetMesh, pinned: Indices, law: Law, weight: Weight) -> 
 
 
 def quadratic_rest(mesh: TetMesh, held: Held, young: float, poisson: float, weight: Weight) -> Rest:
-    """The same with quadratic tets and felupe's own linear elasticity; midpoints come last.
+    """Compute the rest state with quadratic tets and felupe's own linear elasticity; midpoints come
+    last.
 
     Args:
         held: which of (N, 3) points are.

@@ -28,7 +28,7 @@ class Law(NamedTuple):
 
 
 def law_of(model: str, young: float, poisson: float) -> Law:
-    """One of ``supple.core.materials.MODELS``, by its name.
+    """Return the law of one of ``supple.core.materials.MODELS``, by its name.
 
     Raises:
         LookupError: when a model has been added there and not here.
@@ -61,7 +61,7 @@ def neo_hookean(mu: float, lam: float) -> Law:
     )
 
 
-def _in_invariants(along_f: Array, along_cofactor: Array, by_i: Array, by_j: Array) -> Law:
+def _in_invariants(along_f: Array, along_cofactor: Array, d2_i: Array, d2_j: Array) -> Law:
     """From 2 Ψ_I, Ψ_J, 4 Ψ_II and Ψ_JJ; in index notation, without a singular value anywhere."""
 
     def invariants(f: Array) -> tuple[Array, Array, Array]:
@@ -78,8 +78,8 @@ def _in_invariants(along_f: Array, along_cofactor: Array, by_i: Array, by_j: Arr
         turned = np.einsum("ika,jlb,ab...->ijkl...", PERMUTATION, PERMUTATION, f)
         return (
             along_f(i, j) * identity
-            + by_i(i, j) * np.einsum("ij...,kl...->ijkl...", f, f)
-            + by_j(i, j) * np.einsum("ij...,kl...->ijkl...", cofactor, cofactor)
+            + d2_i(i, j) * np.einsum("ij...,kl...->ijkl...", f, f)
+            + d2_j(i, j) * np.einsum("ij...,kl...->ijkl...", cofactor, cofactor)
             + along_cofactor(i, j) * turned
         )
 

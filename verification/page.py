@@ -58,7 +58,7 @@ def text(subjects: Mapping[str, Subject]) -> str:
     sections = (section(name, subject) for name, subject in subjects.items())
     first = HEAD.format(verdict=_sum(subjects)) + table(head, rows)
     first += _reasons(subjects, WIDE, lambda check: check.is_wide)
-    first += _reasons(subjects, OWN, lambda check: check.own)
+    first += _reasons(subjects, OWN, lambda check: check.from_solver)
     return "\n".join([first, *sections])
 
 
@@ -108,10 +108,10 @@ def _sum(subjects: Mapping[str, Subject]) -> str:
 
 
 def _reference(check: Check) -> str:
-    own = " (own)" if check.own else ""
+    mark = " (own)" if check.from_solver else ""
     if check.relation != "=":
-        return f"{check.relation} {_number(check.reference)}{own}"
-    return f"{_number(check.reference, check.tolerance)} ± {check.tolerance:.1g}{own}"
+        return f"{check.relation} {_number(check.reference)}{mark}"
+    return f"{_number(check.reference, check.tolerance)} ± {check.tolerance:.1g}{mark}"
 
 
 def _number(value: float, tolerance: float = 0.0) -> str:

@@ -24,7 +24,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 
 
 def file_name(name: str) -> str:
-    """Of a subject's picture."""
+    """Return the file name of a subject's picture."""
     return f"verification_{name}.png"
 
 
@@ -78,7 +78,7 @@ def _dress(axis: Any, panel: Panel) -> None:
 
 
 def _add_legend(figure: Any, axes: Sequence[Any]) -> None:
-    """One for all panels."""
+    """Add one legend for all panels."""
     entries = {
         label: handle
         for axis in axes

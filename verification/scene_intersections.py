@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How many triangles of a scene intersect, itself and each other."""
+"""Count the intersecting triangles of a scene, within and between objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from .exact_intersections import count_intersections
 
 
 def scene_intersections(simulator: Simulator) -> int:
-    """Of the bodies' and colliders' surfaces that touch, where they are now.
+    """Count intersections of the contact surfaces of bodies and colliders, at their present
+    positions.
 
     Colliders count as a whole, so the scene's must not cross themselves.
     """

@@ -32,7 +32,9 @@ class Mode(NamedTuple):
 
 
 def modes() -> list[Mode]:
-    """Of the linear cube, slowest first, from matrices that owe nothing to the solver."""
+    """Return the vibrations of the linear cube, slowest first, from matrices that owe nothing to
+    the solver.
+    """
     mesh = block((1, 1, 1))
     stiffness, mass = _assembled(mesh)
     squares, shapes = eigh(stiffness, np.diag(np.repeat(mass, 3)))
@@ -80,7 +82,7 @@ def floating(
     frame_time: float = 1.0 / 24.0,
     substeps: int | None = None,
 ) -> Simulator:
-    """Of a body without weight or ground."""
+    """Simulate a body without weight or ground."""
     scene = Scene([body], gravity=(0.0, 0.0, 0.0))
     return Simulator(scene, integrator, frame_time=frame_time, substeps=substeps, device="cpu")
 
@@ -115,8 +117,8 @@ def exact_end(body: SoftBody, seconds: float) -> Vectors:
         return np.concatenate([velocities.ravel(), (forces / mass[:, None]).ravel()])
 
     both = np.concatenate([start.ravel(), np.zeros(start.size)])
-    found = solve_ivp(rate, (0.0, seconds), both, method="DOP853", rtol=1e-13, atol=1e-14)
-    end: Vectors = found.y[:, -1].reshape(2, -1, 3)[0]
+    solution = solve_ivp(rate, (0.0, seconds), both, method="DOP853", rtol=1e-13, atol=1e-14)
+    end: Vectors = solution.y[:, -1].reshape(2, -1, 3)[0]
     return end
 
 

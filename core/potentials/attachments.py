@@ -137,7 +137,7 @@ def attached_vertices(scene: Scene, vertex_offsets: Sequence[int]) -> AttachedVe
     """Return the vertices of a scene that attachments hold.
 
     Args:
-        scene, vertex_offsets: as ``Attachments.from_scene`` takes them, with an attachment to a body.
+        scene, vertex_offsets: as ``Attachments.from_scene`` takes them; the scene has attachments.
     """
     parts = []
     for attachment in scene.attachments:

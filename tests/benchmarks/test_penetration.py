@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How deep surfaces are in each other, beside closed forms."""
+"""Check penetration depths of surfaces against closed forms."""
 
 from __future__ import annotations
 

@@ -65,8 +65,9 @@ def work_quietly(folder: Path) -> None:
 
 
 def printed_by(module: str, folder: Path, kept: Path | None = None) -> str:
-    """What a module prints that lies in a folder, its compiled loops kept in another, or where
-    those of others are."""
+    """Return the output of a module in a folder, with its compiled kernels cached in another
+    folder, or where those of others are.
+    """
     output = folder / "printed.txt"
     process = started(run_module, module, folder, kept, output)
     process.join()
@@ -75,7 +76,7 @@ def printed_by(module: str, folder: Path, kept: Path | None = None) -> str:
 
 
 def run_module(module: str, folder: Path, kept: Path | None, output: Path) -> None:
-    """What it prints goes into a file."""
+    """Run a module and write its output into a file."""
     if kept is not None:
         os.environ["NUMBA_CACHE_DIR"] = str(kept)
         import_module("numba.core.config").reload_config()
@@ -107,7 +108,7 @@ def program(
 
 
 class Program:
-    """One that is forked, used as ``subprocess.Popen`` is; arguments as of ``program``."""
+    """A forked program, used as ``subprocess.Popen`` is; arguments as of ``program``."""
 
     def __init__(self, words: Sequence[str], output: int, environment: Mapping[str, str]) -> None:
         reading, writing = multiprocessing.Pipe(duplex=False)

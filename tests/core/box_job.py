@@ -32,7 +32,7 @@ def box_job(folder: Path, frames: int, integrator: str = "automatic") -> Job:
 
 
 def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """What ``python -m supple.core FOLDER`` does, in this process, which has loaded the solver."""
+    """Run ``python -m supple.core FOLDER`` in this process, which has loaded the solver."""
     words = [str(folder), *options]
     with (
         contextlib.redirect_stdout(io.StringIO()) as out,

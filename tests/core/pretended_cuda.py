@@ -107,7 +107,7 @@ class _Operations(TorchDispatchMode):
 
 
 class _Functions(TorchFunctionMode):
-    """What never becomes an operation."""
+    """The functions that never become an operation."""
 
     def __init__(self, device: PretendedCuda) -> None:
         super().__init__()

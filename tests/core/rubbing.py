@@ -10,6 +10,6 @@ from supple.core.scene.friction import Coefficients
 
 
 def alike(weights: Tensor, static: float, kinetic: float | None = None) -> Coefficients:
-    """The same for all points, of which there are (S,) ``weights``."""
+    """Equal coefficients for all points, of which there are (S,) ``weights``."""
     sliding = static if kinetic is None else kinetic
     return Coefficients(torch.full_like(weights, static), torch.full_like(weights, sliding))

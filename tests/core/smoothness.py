@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where a model can be differentiated."""
+"""Find the deformations at which a model can be differentiated."""
 
 from __future__ import annotations
 

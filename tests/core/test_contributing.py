@@ -64,7 +64,7 @@ def package_of(path: str) -> str:
 
 
 def imported(path: str, modules: dict[str, str]) -> set[str]:
-    """What is loaded with a file."""
+    """The modules that are loaded with a file."""
     package = ".".join(("supple", *Path(path).parts[:-1]))
     found = set()
     for statement in loaded(ast.parse((ROOT / path).read_text(encoding="utf-8"))):

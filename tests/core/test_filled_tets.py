@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of a tet is filled scales its mass, stiffness and viscosity, in every kind of step."""
+"""Test that the filled part of a tet scales its mass, stiffness and viscosity, in every kind of
+step.
+"""
 
 from __future__ import annotations
 

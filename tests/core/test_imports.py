@@ -55,7 +55,7 @@ def imported(name: str, node: ast.AST) -> Iterator[str]:
 
 
 def graph() -> dict[str, set[str]]:
-    """What each module imports, at any time and for type checkers alone."""
+    """The imports of each module, at any time and for type checkers alone."""
     return {
         name: {
             module
@@ -67,7 +67,7 @@ def graph() -> dict[str, set[str]]:
 
 
 def without_circles(imports: dict[str, set[str]]) -> dict[str, set[str]]:
-    """What is left when modules are taken away that import nothing that is left."""
+    """The modules in circles: the rest when modules without remaining imports are removed."""
     left = dict(imports)
     while ends := {name for name, others in left.items() if not others & left.keys()}:
         left = {name: others for name, others in left.items() if name not in ends}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What pip installs of this folder, in an environment that has nothing but what it asks for."""
+"""Test the installation of this folder by pip, in an environment with its requirements alone."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def pip(*arguments: str | Path) -> None:
 
 @pytest.fixture(scope="module")
 def site(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a new environment keeps its packages: the wheel."""
+    """The package folder of a new environment: the wheel."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, symlinks=os.name != "nt")
     pip("--python", python_of(folder), "install", wheel)
@@ -78,7 +78,7 @@ def python_of(environment: Path) -> Path:
 
 
 def lend(site: Path) -> None:
-    """What its metadata asks for."""
+    """Lend the environment the packages in its metadata."""
     (metadata,) = site.glob("supple-*.dist-info")
     lent = {
         name: str(package.locate_file(""))
@@ -104,7 +104,7 @@ def lend_compiled_loops(package: Path, there: Path) -> None:
 
 
 def required(package: Distribution) -> list[Distribution]:
-    """All that a package asks for without extras, and what that asks for."""
+    """The requirements of a package without extras, and their requirements."""
     found: dict[str, Distribution] = {}
     unread = [package]
     while unread:
@@ -124,7 +124,7 @@ def names_to_import(package: Distribution) -> set[str]:
 
 
 def run(site: Path, script: str) -> str:
-    """What a script prints that runs in that environment."""
+    """The output of a script in that environment."""
     lend(site)
     (environment,) = (folder for folder in site.parents if (folder / "pyvenv.cfg").exists())
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}

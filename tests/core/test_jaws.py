@@ -30,7 +30,7 @@ CUBE = hull(np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z 
 
 
 def ball() -> tuple[np.ndarray, np.ndarray]:
-    """Of 200 points on a spiral."""
+    """A ball of 200 points on a spiral."""
     index = np.arange(200) + 0.5
     height, angle = 1.0 - index / 100.0, np.pi * (1.0 + np.sqrt(5.0)) * index
     radius = np.sqrt(1.0 - height * height)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What holds a body lets go: at a frame, or pulled too hard."""
+"""Test pins, attachments and stitches that let go: at a frame, or pulled too hard."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _momentum_rates(simulator: Simulator, frames: int) -> np.ndarray:
 
 
 def _carried(mesh, release: Release | None, frames: int = 9) -> SoftBody:
-    """By its top, which turns as it goes."""
+    """A body carried by its top, which turns as it goes."""
     top = _top(mesh)
     times = np.arange(frames)[:, None, None]
     path = mesh.vertices[top] + times * [0.02, 0.0, 0.01]
@@ -121,7 +121,7 @@ def test_goals_let_go_with_the_pins(make_block) -> None:
 
 
 def _hanging(body: SoftBody, **more: Any) -> Simulator:
-    """What settles under a weight of one g, before anything moves."""
+    """A simulator settled under a weight of one g, before anything moves."""
     simulator = Simulator(Scene([body], **more))
     simulator.settle()
     return simulator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What changes over time does so at the same pace however many samples a frame it has."""
+"""Test that animation keeps its pace however many samples a frame it has."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What cannot be landed on is refused as it is described."""
+"""Test that impossible obstacles are refused when they are described."""
 
 from __future__ import annotations
 

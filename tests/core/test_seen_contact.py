@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is seen is what touches: the ground, spheres and mesh colliders."""
+"""Test contact of the visible mesh: the ground, spheres and mesh colliders."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FALL = 0.3
 
 
 def _lowest(simulator: Simulator, frames: int) -> list[float]:
-    """Of what is seen, in metres above the ground, frame by frame."""
+    """The height of the visible mesh's lowest point in metres above the ground, frame by frame."""
     (body,) = simulator.scene.bodies
     return [
         float(seen_points(body, frame.positions[0].numpy())[:, 2].min())

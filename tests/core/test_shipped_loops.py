@@ -52,7 +52,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(installation: Path, script: str, *arguments: Path, **variables: str) -> str:
-    """What a script prints that finds Supple in a folder, and nothing compiled elsewhere."""
+    """The output of a script that finds Supple in a folder, and nothing compiled elsewhere."""
     clean = {name: value for name, value in os.environ.items() if name not in CHOICE}
     places = {"PYTHONPATH": str(installation), "NUMBA_CACHE_DIR": str(installation / "kept")}
     command = [sys.executable, "-c", script, *map(str, arguments)]
@@ -68,7 +68,7 @@ def run(installation: Path, script: str, *arguments: Path, **variables: str) -> 
 
 
 def this_processor() -> dict[str, str]:
-    """What lets numba compile for it alone."""
+    """The variables that let numba compile for this processor alone."""
     binding = pytest.importorskip("llvmlite.binding")
     own = binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
     return dict(zip(CHOICE, own, strict=True))
@@ -89,7 +89,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def installation(archive: Path, tmp_path: Path) -> Path:
-    """Where the zip was unpacked, and nothing has run yet."""
+    """The folder where the zip was unpacked, before anything has run."""
     with zipfile.ZipFile(archive) as packed:
         packed.extractall(tmp_path / "supple")
     return tmp_path
@@ -127,7 +127,7 @@ def _make_unreadable(shipped: Path) -> None:
 
 
 def _change_source(shipped: Path) -> None:
-    """Of what the loop calls, in another file than its own."""
+    """Change the source of a function that the loop calls, in another file."""
     source = shipped.parent / "math3" / "vectors.py"
     source.write_text(source.read_text() + "\n# Another.\n")
 

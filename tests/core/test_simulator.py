@@ -106,7 +106,9 @@ def _slide(
     damping: float = 0.0,
     after: int = 0,
 ) -> float:
-    """How far a stiff block slides after a frame, on a ground tilted by turning gravity."""
+    """The distance that a stiff block slides after a frame, on a ground tilted by turning
+    gravity.
+    """
     angle = math.atan(slope)
     gravity = (9.81 * math.sin(angle), 0.0, -9.81 * math.cos(angle))
     body = SoftBody(
@@ -254,7 +256,7 @@ EXACTLY = pytest.mark.parametrize("exact", EXACT, ids=lambda kind: type(kind).__
 def _landing(
     make_block: MakeBlock, integrator: Integrator, device: str, frames: int
 ) -> torch.Tensor:
-    """Where a body is that lands on rough ground, and one that is led meanwhile."""
+    """The end positions of a body that lands on rough ground, and of one with prescribed pins."""
     led = make_block(origin=(3.0, 0.0, 1.0))
     left = np.flatnonzero(led.vertices[:, 0] == 3.0)
     path = led.vertices[left] + np.linspace(0.0, 0.2, 6)[:, None, None]

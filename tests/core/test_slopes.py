@@ -42,7 +42,7 @@ def _block(friction: Friction, speed: float, height: float = 0.5 * DISTANCE) -> 
 
 
 def _seen(body: SoftBody) -> SoftBody:
-    """One that the ground meets at the points of a surface, more than it has vertices."""
+    """Give a body a surface with more points than vertices, at which it meets the ground."""
     fine = block((4, 4, 2), SIZE, (0.0, 0.0, 0.5 * DISTANCE))
     points = fine.vertices
     body.seen_surface = ContactSurface(points, fine.surface, embed(body.mesh, points))
@@ -97,7 +97,7 @@ LAID = pytest.mark.parametrize(
 
 
 def _way(simulator: Simulator) -> float:
-    """How far the block comes from rest."""
+    """The distance that the block slides from rest."""
     rest = simulator.settle().positions[0]
     *_, last = simulator.run(FRAMES)
     return float((last.positions[0] - rest)[:, 0].mean())

@@ -25,7 +25,9 @@ def contact_of(simulator: Simulator) -> MeshContact:
 
 
 def check_apart(simulator: Simulator) -> None:
-    """By the toolkit and by exact arithmetic, nothing intersects that may not."""
+    """Check by the toolkit and by exact arithmetic that nothing intersects beyond the allowed
+    pairs.
+    """
     surface, state = contact_of(simulator).surface, simulator.state
     colliders = surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
     points = surface.points(state.positions.cpu().numpy(), colliders)

@@ -13,11 +13,11 @@ from supple.verification.exact_intersections import count_intersections
 
 
 def triangles_of(made: Shape) -> np.ndarray:
-    return VisibleMesh.of_quads(made.vertices, made.quads).triangles
+    return VisibleMesh.from_quads(made.vertices, made.quads).triangles
 
 
 def uses_of_edges(quads: np.ndarray) -> np.ndarray:
-    """How many faces each edge belongs to; an error where two go along it the same way."""
+    """The number of faces at each edge; an error where two go along it the same way."""
     sides = np.stack([quads, np.roll(quads, -1, axis=1)], axis=2).reshape(-1, 2)
     assert len(np.unique(sides, axis=0)) == len(sides)
     return np.unique(np.sort(sides, axis=1), axis=0, return_counts=True)[1]
@@ -78,7 +78,7 @@ def test_a_surface_lies_where_its_field_is_zero_and_looks_outwards() -> None:
     scaled = (vertices - [0.1, 0.2, 0.3]) / [1.0, 0.8, 0.6]
     np.testing.assert_allclose(np.linalg.norm(scaled, axis=1), 1.0, atol=2e-3)
     assert (uses_of_edges(quads) == 2).all()
-    triangles = VisibleMesh.of_quads(vertices, quads).triangles
+    triangles = VisibleMesh.from_quads(vertices, quads).triangles
     volume = enclosed_volume(vertices, triangles)
     assert volume == pytest.approx(4.0 / 3.0 * np.pi * 0.48, rel=0.02)
 

@@ -16,7 +16,9 @@ def shifted(corners: np.ndarray, x: float, y: float, z: float) -> np.ndarray:
 
 def squares(*corners: np.ndarray) -> VisibleMesh:
     """Quads that share no vertex."""
-    return VisibleMesh.of_quads(np.concatenate(corners), np.arange(4 * len(corners)).reshape(-1, 4))
+    return VisibleMesh.from_quads(
+        np.concatenate(corners), np.arange(4 * len(corners)).reshape(-1, 4)
+    )
 
 
 def _grid_quads(cells: int) -> np.ndarray:
@@ -29,7 +31,7 @@ def grid(cells: int = 4) -> VisibleMesh:
     """A level square of quads, 1 m long each."""
     points = np.stack(np.meshgrid(*[np.arange(cells + 1.0)] * 2, indexing="ij"), axis=-1)
     flat = points.reshape(-1, 2)
-    return VisibleMesh.of_quads(np.column_stack([flat, np.zeros(len(flat))]), _grid_quads(cells))
+    return VisibleMesh.from_quads(np.column_stack([flat, np.zeros(len(flat))]), _grid_quads(cells))
 
 
 def test_the_faces_that_go_through_each_other_are_counted() -> None:
@@ -55,7 +57,7 @@ def test_the_line_along_which_two_sheets_cross_may_move_by_a_face() -> None:
     # Upright, halfway between two rows of the level one.
     upright = sheet.rest[:, [2, 0, 1]] + np.array([2.5, 0.25, -2.5])
     quads = _grid_quads(6)
-    mesh = VisibleMesh.of_quads(
+    mesh = VisibleMesh.from_quads(
         np.concatenate([sheet.rest, upright]), np.concatenate([quads, quads + size])
     )
     for shift, crosses in ((0.0, False), (1.0, False), (2.0, True)):

@@ -76,8 +76,8 @@ def test_a_tolerance_above_a_twentieth_has_to_say_why() -> None:
 
 def test_a_reference_of_the_solvers_own_has_to_say_why() -> None:
     with pytest.raises(ValueError, match="why"):
-        at_most("drift", 0.1, 1.0, own=True)
-    assert at_most("drift", 0.1, 1.0, own=True, reason="as measured once").own
+        at_most("drift", 0.1, 1.0, from_solver=True)
+    assert at_most("drift", 0.1, 1.0, from_solver=True, reason="as measured once").from_solver
 
 
 @pytest.mark.parametrize("bound", [0.0, -0.2, math.nan])

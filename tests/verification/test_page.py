@@ -57,17 +57,17 @@ def test_wide_tolerances_and_own_references_are_listed_with_their_reasons() -> N
         "",
         [
             near("approach", 0.7, 0.75, 0.07, "mm", reason="a half-space is not a ball"),
-            at_most("drift", 0.1, 0.2, own=True, reason="as measured once"),
+            at_most("drift", 0.1, 0.2, from_solver=True, reason="as measured once"),
         ],
     )
     first, *sections = page.text({"fall": HOLDS, "loose": loose}).split("\n## ")
-    wide, own, *subjects = sections
+    wide, from_solver, *subjects = sections
     assert wide.startswith("Wide tolerances")
     assert "| Loose | approach | 0.75 ± 0.07 | a half-space is not a ball |" in wide
     assert "drift" not in wide
-    assert own.startswith("References of the solver's own")
-    assert "| Loose | drift | ≤ 0.2 (own) | as measured once |" in own
-    assert "approach" not in own
+    assert from_solver.startswith("References of the solver's own")
+    assert "| Loose | drift | ≤ 0.2 (own) | as measured once |" in from_solver
+    assert "approach" not in from_solver
     assert [text.splitlines()[0] for text in subjects] == ["Free fall", "Loose"]
     assert "| drift | 0.1 | ≤ 0.2 (own) |" in subjects[1]
     assert "(#references-of-the-solvers-own)" in first

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is verified, one file a subject; each has ``run()``, which answers a ``Subject``."""
+"""The verified subjects, one file each; each has ``run()``, which answers a ``Subject``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How high bodies bounce, and what of their energy they keep."""
+"""Verify the height of bounces, and the energy that bodies keep."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _layer_checks(cells: int, share: float) -> list[Check]:
     what, layer = f"barrier, {cells} cells a side: energy lost, share", 0.5 / cells
     return [
         at_least(what, share, layer),
-        at_most(what, share, AGAIN * layer, own=True, reason=LAYER),
+        at_most(what, share, AGAIN * layer, from_solver=True, reason=LAYER),
     ]
 
 

@@ -40,7 +40,7 @@ class Refinement(NamedTuple):
 
 
 def run() -> Subject:
-    found = {poisson: _refined(poisson) for poisson in POISSON}
+    refinements = {poisson: _refined(poisson) for poisson in POISSON}
     return Subject(
         title="Cantilever",
         text=f"A beam of {LENGTH} × {HEIGHT} × {HEIGHT} m, E = {YOUNG:g} Pa, "
@@ -52,8 +52,12 @@ def run() -> Subject:
         "against beam theory at ν = 0, and at ν = 0.3 against felupe's quadratic tets.",
         source="Timoshenko: q L⁴/8EI + q L²/2κGA with κ = 5/6. felupe "
         "(`verification/felupe_rest.py`), with the laws of `verification/laws.py`.",
-        checks=[_known(), *(_same_mesh(model) for model in models()), *_refinement_checks(found)],
-        panels=_panels(found),
+        checks=[
+            _known(),
+            *(_same_mesh(model) for model in models()),
+            *_refinement_checks(refinements),
+        ],
+        panels=_panels(refinements),
         note="Linear tets are too stiff in bending: with 4 cells across the height a fifth of the "
         f"sag is missing, with {CELLS[-1]} still 3 %. That is the element, not an error, as the "
         "order of the convergence and the limit show; it is what to expect of coarse bodies that "
@@ -109,24 +113,24 @@ def _timoshenko(poisson: float) -> float:
     return bending + load * LENGTH**2 / (2.0 * 5.0 / 6.0 * shear * area)
 
 
-def _refinement_checks(found: dict[float, Refinement]) -> list[Check]:
-    plain, wide = found[0.0], found[0.3]
+def _refinement_checks(refinements: dict[float, Refinement]) -> list[Check]:
+    plain, wide = refinements[0.0], refinements[0.3]
     checks = [
         within("ν = 0: limit of the sag against Timoshenko", plain.limit, plain.beam, LIMIT, "m"),
         within("ν = 0: limit against quadratic tets", plain.limit, plain.solid, LIMIT, "m"),
         within("ν = 0.3: limit against quadratic tets", wide.limit, wide.solid, LIMIT, "m"),
         within("ν = 0.3: limit of the sag against Timoshenko", wide.limit, wide.beam, 0.03, "m"),
     ]
-    for poisson, one in found.items():
+    for poisson, one in refinements.items():
         what = f"ν = {poisson:g}: sag with {CELLS[-1]} cells against the solid's"
         checks.append(within(what, one.sags[-1], one.solid, FINEST, "m"))
     return checks
 
 
-def _panels(found: dict[float, Refinement]) -> list[Panel]:
+def _panels(refinements: dict[float, Refinement]) -> list[Panel]:
     size = HEIGHT / np.array(CELLS)
     sags, errors = [], []
-    for poisson, one in found.items():
+    for poisson, one in refinements.items():
         name = f"ν = {poisson:g}"
         sags += [
             Curve(f"{name}: linear tets", size, one.sags, name, "dotted line"),

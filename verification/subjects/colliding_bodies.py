@@ -28,7 +28,7 @@ Vectors = NDArray[np.float64]
 
 @dataclass
 class Course:
-    """What became of a collision.
+    """The record of a collision.
 
     Args:
         momenta: (T, 3) of both bodies, in kg m/s.
@@ -74,7 +74,7 @@ def run() -> Subject:
                     f"{name}: momentum exchanged, share",
                     course.exchanged,
                     0.1,
-                    own=True,
+                    from_solver=True,
                     reason="bodies that miss each other show nothing",
                 ),
                 at_most(f"{name}: change of momentum, share", course.lost, KEPT),

@@ -33,7 +33,7 @@ FORMULATIONS: tuple[Formulation, ...] = ("convergent", "original")
 
 
 class Slide(NamedTuple):
-    """Of the centre of mass, down the slope, at the start and after every frame."""
+    """The motion of the centre of mass down the slope, at the start and after every frame."""
 
     displacements: NDArray[np.float64]
     speeds: NDArray[np.float64]
@@ -107,11 +107,13 @@ def _displacement(slide: Slide) -> float:
 
 
 def _usually() -> str:
-    """What the tolerance that a user gets makes of it, in figures."""
+    """Describe the accelerations at the tolerance that a user gets, in figures."""
     rows = []
     for kind in FORMULATIONS:
-        found = [_slide(kind, mu, None, 0.75, tolerance=USUAL).acceleration for mu in USUALLY]
-        rows.append(f"{kind} " + ", ".join(f"{value:.3f}" for value in found))
+        accelerations = [
+            _slide(kind, mu, None, 0.75, tolerance=USUAL).acceleration for mu in USUALLY
+        ]
+        rows.append(f"{kind} " + ", ".join(f"{value:.3f}" for value in accelerations))
     expected = ", ".join(f"{_pull(mu):.3f}" for mu in USUALLY)
     return (
         f"In steps solved to the usual {USUAL:g} m/s, far above the speed at which friction breaks "

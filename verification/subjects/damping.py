@@ -51,7 +51,7 @@ def run() -> Subject:
 
 
 def _mass_checks(method: Method) -> list[Check]:
-    found = []
+    checks = []
     counts = SUBSTEPS if method.expected.kind != "adaptive" else (None,)
     for substeps in counts:
         body = SoftBody(block(), damping=RATE, velocity=(1.0, 0.0, 0.0))
@@ -61,8 +61,8 @@ def _mass_checks(method: Method) -> list[Check]:
         left = float(last.velocities[0][:, 0].mean())
         what = f"{method.label}, {substeps or 'adaptive'} steps a frame: velocity after 1 s"
         share = method.share(1e-9, "decay")
-        found.append(within(what, left, math.exp(-RATE * SECONDS), share, "m/s"))
-    return found
+        checks.append(within(what, left, math.exp(-RATE * SECONDS), share, "m/s"))
+    return checks
 
 
 def _fall_check(method: Method, rate: float) -> Check:
@@ -97,9 +97,9 @@ def _stiffness_check(
     method: Method, damped: wobble.Vectors, free: wobble.Vectors, frequency: float
 ) -> Check:
     seconds = PERIODS * 2.0 * math.pi / frequency
-    found = -math.log(damped[-1] / free[-1]) / (2.0 * frequency * seconds)
+    ratio = -math.log(damped[-1] / free[-1]) / (2.0 * frequency * seconds)
     return within(
-        f"{method.label}: damping ratio by stiffness", found, RATIO, method.share(0.03, "damping")
+        f"{method.label}: damping ratio by stiffness", ratio, RATIO, method.share(0.03, "damping")
     )
 
 

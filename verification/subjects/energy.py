@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ten seconds do to the energy of an undamped body."""
+"""Verify the energy of an undamped body over ten seconds."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Energies = wobble.Vectors
 
 
 def run() -> Subject:
-    modes, found = wobble.modes(), list(methods())
+    modes, all_methods = wobble.modes(), list(methods())
     vibrations = {
         method: _energies(wobble.vibrating(modes[0], AMPLITUDE), method)
-        for method in found
+        for method in all_methods
         if method.expected.linear
     }
-    wobbles = {method: _energies(wobble.stretched(STRETCH), method) for method in found}
+    wobbles = {method: _energies(wobble.stretched(STRETCH), method) for method in all_methods}
     checks = []
     for method, energies in vibrations.items():
         checks += _mode_checks(method, energies, modes[0].frequency)
-    for method in found:
+    for method in all_methods:
         checks += _wobble_checks(method, wobbles[method], modes[-1].frequency)
     return Subject(
         title=f"Energy over {SECONDS} seconds",
@@ -112,13 +112,13 @@ def _wobble_checks(method: Method, energies: Energies, fastest: float) -> list[C
     if method.expected.energy == "bounded":
         first, last = change[:24].max(), change[-24:].max()
         claim = f"{what}: error in the last second"
-        return [at_most(claim, last, BEAT * first, own=True, reason=BOUNDED)]
+        return [at_most(claim, last, BEAT * first, from_solver=True, reason=BOUNDED)]
     if method.expected.energy == "falls":
         rise = (energies - 1.0).max()
         return [at_most(f"{what}: highest above the start", rise, 1e-9)]
     if recursion is None:
         claim, most = f"{what}: largest change", method.expected.drift[0]
-        return [at_most(claim, change.max(), most, own=True, reason=DRIFT)]
+        return [at_most(claim, change.max(), most, from_solver=True, reason=DRIFT)]
     bound = float(np.abs(recursion - 1.0).max())
     if method.expected.energy == "grows":
         return [

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What force fields do in a step, beside their laws written once more; and motions in them."""
+"""Compare the effect of force fields in a step with their laws, written a second time; and
+motions in them.
+"""
 
 from __future__ import annotations
 
@@ -97,24 +99,24 @@ def _law(kind: Any, shape: Any, label: str) -> Check:
         (places[:, None] + tet).reshape(-1, 3), np.arange(4 * POINTS).reshape(-1, 4).tolist()
     )
     falloff = Falloff("sphere", POWER, NEAREST, FARTHEST)
-    own: dict[str, Any] = {} if kind in {"harmonic", "drag"} else {"flow": FLOW}
+    options: dict[str, Any] = {} if kind in {"harmonic", "drag"} else {"flow": FLOW}
     field = ForceField(
         *(kind, STRENGTH, tuple(ORIGIN), tuple(3.0 * AXIS), shape),
         damping=DAMPING,
         size=LENGTH,
         falloff=falloff,
-        **own,
+        **options,
     )
     body = SoftBody(mesh, StableNeoHookean(1e3, 0.3), velocity=tuple(SPEED))
     scene = Scene([body], gravity=(0.0, 0.0, 0.0), forces=[field])
     simulator = Simulator(scene, METHODS[label], frame_time=FRAME, substeps=1, device="cpu")
     (frame,) = simulator.run(1)
     gained = (frame.velocities[0].numpy() - SPEED) / FRAME
-    found = gained.reshape(POINTS, 4, 3).mean(axis=1)
+    acceleration = gained.reshape(POINTS, 4, 3).mean(axis=1)
     expected = LAWS[kind, shape](_away(places, shape), places - ORIGIN)
-    if own:
+    if options:
         expected = expected - FLOW * _falloff(_away(places, shape)) * SPEED
-    off = _length(found - expected).max() / _length(expected).max()
+    off = _length(acceleration - expected).max() / _length(expected).max()
     what = f"{kind.replace('_', '-').title()}, {shape}, {label}: off the law"
     return at_most(what, float(off), EXACT)
 
@@ -190,7 +192,7 @@ def _cube(**settings: Any) -> SoftBody:
 
 
 def _end_speed(label: str) -> Check:
-    """Where a wind has a flow of 1, what falls comes to S + g."""
+    """Check the end speed of a fall where a wind has a flow of 1: S + g."""
     speed = _speed(ForceField("wind", STRENGTH, axis=(0.0, 0.0, -1.0), flow=1.0), label)
     return within(f"{label}: end speed in wind", speed, STRENGTH + 9.81, 1e-3, "m/s")
 
@@ -211,7 +213,7 @@ def _speed(field: ForceField, label: str) -> float:
 
 
 def _period() -> Check:
-    """Of a body let go beside the source, by where it crosses it."""
+    """Check the period of a body let go beside the source, from its crossings of it."""
     start = np.array([0.5, 0.0, 0.0])
     mesh = block((1, 1, 1), (0.2,) * 3, (-0.1,) * 3)
     body = SoftBody(mesh, StableNeoHookean(1e5), initial_positions=mesh.vertices + start)

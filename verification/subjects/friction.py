@@ -26,12 +26,12 @@ Displacements = NDArray[np.float64]
 
 
 def run() -> Subject:
-    found = list(methods())
-    sliding = {method: _slide(method, SLIDES, 1.0) for method in found}
-    stopping = {method: _stop(method) for method in found}
-    sticking = {method: _slide(method, STICKS, 3.0) for method in found}
+    all_methods = list(methods())
+    sliding = {method: _slide(method, SLIDES, 1.0) for method in all_methods}
+    stopping = {method: _stop(method) for method in all_methods}
+    sticking = {method: _slide(method, STICKS, 3.0) for method in all_methods}
     checks = []
-    for method in found:
+    for method in all_methods:
         checks += [
             _creep(method, sticking[method]),
             _acceleration(method, sliding[method]),
@@ -60,7 +60,7 @@ def run() -> Subject:
 
 
 def _flutter() -> str:
-    """Where an elastic block differs from the rigid one of the closed forms, in figures."""
+    """Describe how an elastic block differs from the rigid one of the closed forms, in figures."""
     explicit, many, implicit = (
         f"{_shaken(*how):.2f}"
         for how in (("symplectic_euler", None), ("symplectic_euler", 400), ("bdf2", 32))
@@ -108,7 +108,9 @@ def _displacements(
     substeps: int | None = None,
     as_usual: bool = False,
 ) -> Displacements:
-    """How far the centre of mass has come at the start and after every frame, in metres."""
+    """Return the displacement of the centre of mass at the start and after every frame, in
+    metres.
+    """
     if from_equilibrium:
         angle = _scene(STICKS, float(scene.bodies[0].material.young))
         rest = Simulator(angle, device="cpu").settle().positions[0].numpy()
@@ -148,10 +150,10 @@ def _creep(method: Method, displacements: Displacements) -> Check:
 
 def _acceleration(method: Method, displacements: Displacements) -> Check:
     what = f"{method.label}, μ = {SLIDES}: acceleration"
-    return within(what, _found(displacements), _pull(SLIDES), 1e-3, "m/s²")
+    return within(what, _measured_acceleration(displacements), _pull(SLIDES), 1e-3, "m/s²")
 
 
-def _found(displacements: Displacements) -> float:
+def _measured_acceleration(displacements: Displacements) -> float:
     """The acceleration, from three ways, since breaking loose leaves a speed."""
     first, second, third = (displacements[FRAME_RATE * eighths // 8] for eighths in (2, 5, 8))
     return float((third - 2.0 * second + first) / (3.0 / 8.0) ** 2)
@@ -162,7 +164,7 @@ def _as_usual(method: Method) -> Check:
     scene = _scene(CLEAR, STIFF, stiffness_damping=_stiffness_damping(method))
     displacements = _displacements(method, scene, 1.0, from_equilibrium=True, as_usual=True)
     what = f"{method.label} with its usual settings, μ = {CLEAR}: acceleration"
-    return within(what, _found(displacements), _pull(CLEAR), 0.03, "m/s²")
+    return within(what, _measured_acceleration(displacements), _pull(CLEAR), 0.03, "m/s²")
 
 
 def _fast_slide(method: Method) -> Check:

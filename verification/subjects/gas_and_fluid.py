@@ -52,8 +52,8 @@ def _thin() -> Check:
     radii, moved = _growth(hollow_ball(THIN, 1.0, 3, 1))
     middle, wall = 0.5 * (1.0 + THIN), 1.0 - THIN
     expected = PASCAL * middle**2 * (1.0 - POISSON) / (2.0 * YOUNG * wall)
-    found = float((moved / radii).mean()) * middle
-    return within("thin ball: growth of its radius", found, expected, EXACT, "m")
+    growth = float((moved / radii).mean()) * middle
+    return within("thin ball: growth of its radius", growth, expected, EXACT, "m")
 
 
 def _thick() -> list[Check]:
@@ -62,8 +62,8 @@ def _thick() -> list[Check]:
     for radius, side in ((INNER, "inside"), (1.0, "outside")):
         law = (1.0 - 2.0 * POISSON) + (1.0 + POISSON) / (2.0 * radius**3)
         expected = PASCAL * INNER**3 * radius * law / (YOUNG * (1.0 - INNER**3))
-        found = float(moved[np.isclose(radii, radius)].mean())
-        checks.append(within(f"thick ball: growth {side}", found, expected, EXACT, "m"))
+        growth = float(moved[np.isclose(radii, radius)].mean())
+        checks.append(within(f"thick ball: growth {side}", growth, expected, EXACT, "m"))
     return checks
 
 

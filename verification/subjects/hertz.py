@@ -35,8 +35,8 @@ class Contact(NamedTuple):
 
 
 def run() -> Subject:
-    found = [_settled(shells) for shells in SHELLS]
-    finest, coarser = found[-1], found[-2]
+    contacts = [_settled(shells) for shells in SHELLS]
+    finest, coarser = contacts[-1], contacts[-2]
     ratio = (SHELLS[-1] / SHELLS[-2]) ** 2
     limit = finest.approach + (finest.approach - coarser.approach) / (ratio - 1.0)
     whole = BALL.approach()
@@ -52,8 +52,8 @@ def run() -> Subject:
         "approach a²/R. For the whole ball (`verification/hertz_ball.py`), Hertz's pressure in "
         "Legendre polynomials, each with its solution in the ball (Lurie, “Three-Dimensional "
         "Problems of the Theory of Elasticity”, 1964).",
-        checks=_checks(found, limit, whole),
-        panels=_panels(found, whole),
+        checks=_checks(contacts, limit, whole),
+        panels=_panels(contacts, whole),
         note="Hertz takes the ball for a half-space. At a/R = 0.09 the whole ball gives way by "
         f"{1.0 - whole / BALL.half_space_approach:.1%} less under the same pressure: that, not "
         "Hertz's 0.775 mm, is what finer meshes lead to.",
@@ -86,8 +86,8 @@ def _settled(shells: int) -> Contact:
     )
 
 
-def _checks(found: list[Contact], limit: float, whole: float) -> list[Check]:
-    finest, hertz = found[-1], BALL.half_space_approach
+def _checks(contacts: list[Contact], limit: float, whole: float) -> list[Check]:
+    finest, hertz = contacts[-1], BALL.half_space_approach
 
     def in_millimetres(
         claim: str, measured: float, reference: float, share: float, reason: str = ""
@@ -108,13 +108,13 @@ def _checks(found: list[Contact], limit: float, whole: float) -> list[Check]:
     ]
 
 
-def _panels(found: list[Contact], whole: float) -> list[Panel]:
-    size = np.array([contact.size for contact in found])
-    radius = np.array([contact.radius for contact in found]) / BALL.contact_radius
-    approach = np.array([contact.approach for contact in found]) / BALL.half_space_approach
+def _panels(contacts: list[Contact], whole: float) -> list[Panel]:
+    size = np.array([contact.size for contact in contacts])
+    radius = np.array([contact.radius for contact in contacts]) / BALL.contact_radius
+    approach = np.array([contact.approach for contact in contacts]) / BALL.half_space_approach
     ends = [0.0, 1e3 * size[0]]
     near_one = np.linspace(0.0, 1.0, 100)
-    finest = found[-1]
+    finest = contacts[-1]
     return [
         Panel(
             "",

@@ -47,19 +47,19 @@ class Course:
 
 
 def run() -> Subject:
-    found = {
+    courses = {
         f"{name}, {kind}": _course(scene(kind))
         for name, scene in TARGETS.items()
         for kind in FORMULATIONS
     }
     checks: list[Check] = []
-    for name, course in found.items():
+    for name, course in courses.items():
         checks += [
             at_most(f"{name}: intersections, all frames", sum(course.intersections), 0.0),
             at_most(f"{name}: vertices on the other side", sum(course.below), 0.0),
         ]
-    unsolved = sum(course.converged.count(False) for course in found.values())
-    least = min(min(course.volumes) for course in found.values())
+    unsolved = sum(course.converged.count(False) for course in courses.values())
+    least = min(min(course.volumes) for course in courses.values())
     return Subject(
         title="Impact at 100 m/s",
         text=f"A soft ball (radius {RADIUS:g} m, E = 1e5 Pa) hits a soft plate (E = 1e6 Pa) "
@@ -71,8 +71,8 @@ def run() -> Subject:
         source="`verification/exact_intersections.py`, which decides with whole numbers what "
         "rounding leaves open.",
         checks=checks,
-        panels=_panels(found),
-        note=f"One step a frame; {unsolved} of {len(found) * FRAMES} did not converge. What they "
+        panels=_panels(courses),
+        note=f"One step a frame; {unsolved} of {len(courses) * FRAMES} did not converge. What they "
         "end with is no solution, and tets inside of it may be inside out (the least volume ratio "
         f"is {least:.2f}), but the surfaces are apart.",
     )
@@ -111,8 +111,9 @@ def _upper_face(simulator: Simulator) -> NDArray[np.int32]:
 
 
 def count_below(points: Points, corners: Points) -> int:
-    """How many of (P, 3) points are below a sheet of triangles (F, 3 corners, 3), which may hang
-    over: those with an odd number of them straight above."""
+    """Count the (P, 3) points below a sheet of triangles (F, 3 corners, 3), which may hang over:
+    points with an odd number of triangles straight above.
+    """
     apart = corners[None, :, :, :2] - points[:, None, None, :2]
     after = np.roll(apart, -1, axis=2)
     # Of the triangle of the point and the edge across from each corner.
@@ -158,10 +159,10 @@ TARGETS: dict[str, Callable[[Formulation], Scene]] = {
 }
 
 
-def _panels(found: dict[str, Course]) -> list[Panel]:
+def _panels(courses: dict[str, Course]) -> list[Panel]:
     frames = np.arange(1 + FRAMES)
     curves = [
         Curve(name, frames, [1.5 * RADIUS, *course.heights], name, "dotted line")
-        for name, course in found.items()
+        for name, course in courses.items()
     ]
     return [Panel("", "frame", "middle of the ball's surface (m)", curves)]

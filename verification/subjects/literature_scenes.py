@@ -52,9 +52,9 @@ class Case:
 
 
 def run() -> Subject:
-    found = {name: _course(case) for name, case in CASES.items()}
+    courses = {name: _course(case) for name, case in CASES.items()}
     checks: list[Check] = []
-    for name, course in found.items():
+    for name, course in courses.items():
         checks += course.checks(name, 1.0)
         checks += CASES[name].outcome(course.positions)
     return Subject(
@@ -73,7 +73,7 @@ def run() -> Subject:
         "Transactions on Graphics 37(3), 2018, for tips and edges; Li et al., “Incremental "
         "Potential Contact”, 2020, for the others; moments about the foot of a rigid card.",
         checks=checks,
-        panels=panels(found),
+        panels=panels(courses),
     )
 
 

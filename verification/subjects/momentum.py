@@ -38,17 +38,20 @@ def run() -> Subject:
 
 def _checks(method: Method) -> list[Check]:
     coarse = _changes(method, method.substeps(SUBSTEPS[0]))
-    found = [at_most(f"{method.label}: change of momentum, share", coarse[0], ROUNDING)]
+    checks = [at_most(f"{method.label}: change of momentum, share", coarse[0], ROUNDING)]
     what = f"{method.label}: change of angular momentum"
     if method.expected.keeps_spin:
-        return [*found, at_most(f"{what}, share", coarse[1], ROUNDING)]
+        return [*checks, at_most(f"{what}, share", coarse[1], ROUNDING)]
     if method.expected.kind == "adaptive":
         bound = method.expected.drift[1]
-        return [*found, at_most(f"{what}, share", coarse[1], bound, own=True, reason=DRIFT)]
+        return [
+            *checks,
+            at_most(f"{what}, share", coarse[1], bound, from_solver=True, reason=DRIFT),
+        ]
     fine = _changes(method, SUBSTEPS[1])
     least = (method.expected.spin_order or method.expected.order) - SLOPE
     return [
-        *found,
+        *checks,
         at_least(
             f"{what}, power of the step (share {coarse[1]:.1e} at {SUBSTEPS[0]} steps a frame)",
             float(np.log2(coarse[1] / fine[1])),
@@ -58,7 +61,7 @@ def _checks(method: Method) -> list[Check]:
 
 
 def _changes(method: Method, substeps: int | None) -> tuple[float, float]:
-    """Of momentum and angular momentum in a second, as shares."""
+    """Return the relative changes of momentum and angular momentum in a second."""
     simulator = wobble.floating(wobble.stretched(STRETCH), method.exact(), substeps=substeps)
     wobble.set_moving(simulator, VELOCITY, SPIN)
     before = _momenta(simulator)

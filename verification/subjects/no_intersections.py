@@ -35,13 +35,13 @@ class Case:
 
 
 def run() -> Subject:
-    found = {name: _course(case) for name, case in CASES.items()}
+    courses = {name: _course(case) for name, case in CASES.items()}
     checks: list[Check] = []
-    for name, course in found.items():
+    for name, course in courses.items():
         checks += course.checks(name, 4.0)
     unsolved = {
         name: f"{course.converged.count(False)} of {len(course.converged)} frames of the {name}"
-        for name, course in found.items()
+        for name, course in courses.items()
         if not all(course.converged)
     }
     return Subject(
@@ -54,7 +54,7 @@ def run() -> Subject:
         source="`verification/exact_intersections.py`, which decides with whole numbers what "
         "rounding leaves open.",
         checks=checks,
-        panels=panels(found),
+        panels=panels(courses),
         note=f"Without converging ended {', '.join(unsolved.values())}." if unsolved else "",
     )
 

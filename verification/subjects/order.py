@@ -20,11 +20,11 @@ Errors = dict[float, float]
 
 def run() -> Subject:
     exact = wobble.exact_end(wobble.stretched(STRETCH), SECONDS)
-    found = [method for method in methods() if method.expected.order > 0]
-    fixed = [method for method in found if method.expected.kind != "adaptive"]
-    adaptive = [method for method in found if method.expected.kind == "adaptive"]
-    by_step = {m: {SECONDS / n: _error(m, exact, substeps=n) for n in STEPS} for m in fixed}
-    by_tolerance = {m: {t: _error(m, exact, tolerance=t) for t in TOLERANCES} for m in adaptive}
+    with_order = [method for method in methods() if method.expected.order > 0]
+    fixed = [method for method in with_order if method.expected.kind != "adaptive"]
+    adaptive = [method for method in with_order if method.expected.kind == "adaptive"]
+    step_errors = {m: {SECONDS / n: _error(m, exact, substeps=n) for n in STEPS} for m in fixed}
+    tolerance_errors = {m: {t: _error(m, exact, tolerance=t) for t in TOLERANCES} for m in adaptive}
     return Subject(
         title="Order of convergence",
         text=f"A free cube of six tets, stretched by {STRETCH:.0%}, wobbles for {SECONDS} s. The "
@@ -39,12 +39,12 @@ def run() -> Subject:
         "1e-13; Hairer, Nørsett and Wanner, “Solving Ordinary Differential Equations I”, "
         "chapter II.",
         checks=[
-            *(_order_check(method, errors) for method, errors in by_step.items()),
-            *(_tolerance_check(method, errors) for method, errors in by_tolerance.items()),
+            *(_order_check(method, errors) for method, errors in step_errors.items()),
+            *(_tolerance_check(method, errors) for method, errors in tolerance_errors.items()),
         ],
         panels=[
-            _panel("dashes: the order", "step (s)", by_step),
-            *([_panel("", "tolerance", by_tolerance)] if adaptive else []),
+            _panel("dashes: the order", "step (s)", step_errors),
+            *([_panel("", "tolerance", tolerance_errors)] if adaptive else []),
         ],
     )
 
@@ -56,7 +56,7 @@ def _error(
     substeps: int | None = None,
     tolerance: float | None = None,
 ) -> float:
-    integrator = method.exact() if tolerance is None else method.of_error(tolerance)
+    integrator = method.exact() if tolerance is None else method.with_tolerance(tolerance)
     simulator = wobble.floating(
         wobble.stretched(STRETCH), integrator, frame_time=SECONDS, substeps=substeps
     )
@@ -78,9 +78,9 @@ def _tolerance_check(method: Method, errors: Errors) -> Check:
     return within(what, _slope(errors), order / (order + 1), SLOPE)
 
 
-def _panel(title: str, x: str, found: dict[Method, Errors]) -> Panel:
+def _panel(title: str, x: str, method_errors: dict[Method, Errors]) -> Panel:
     curves = []
-    for method, errors in found.items():
+    for method, errors in method_errors.items():
         ways, apart = np.array(list(errors)), np.array(list(errors.values()))
         curves.append(Curve(method.label, ways, apart, method.label, "dotted line"))
         if method.expected.kind != "adaptive":

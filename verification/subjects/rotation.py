@@ -26,9 +26,9 @@ Vectors = NDArray[np.float64]
 
 
 def run() -> Subject:
-    found: list[Check] = []
+    checks: list[Check] = []
     for model in models():
-        found += _invariance(model) if model.expected.turns_freely else _closed_form(model)
+        checks += _invariance(model) if model.expected.turns_freely else _closed_form(model)
     return Subject(
         title="Rotation",
         text="A cube that is strained by a third is turned by angles from 0.1 to π about a skew "
@@ -37,7 +37,7 @@ def run() -> Subject:
         "rotation for a strain; a turned cube at rest has just the energy of this strain.",
         source="Frame indifference. For the linear model, a rotation by φ has the strain "
         "(cos φ − 1)(1 − a ⊗ a) about its axis a, so Ψ = 2 (μ + λ)(1 − cos φ)².",
-        checks=found,
+        checks=checks,
     )
 
 

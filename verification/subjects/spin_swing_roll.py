@@ -59,7 +59,7 @@ def run() -> Subject:
                 _apex(explicit),
                 REBOUND_TOLERANCE * HEIGHT,
                 "m",
-                own=True,
+                from_solver=True,
                 reason=REBOUND,
             ),
             near(
@@ -68,7 +68,7 @@ def run() -> Subject:
                 _apex(explicit),
                 REBOUND_TOLERANCE * HEIGHT,
                 "m",
-                own=True,
+                from_solver=True,
                 reason=REBOUND,
             ),
         ],

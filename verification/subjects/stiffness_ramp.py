@@ -93,6 +93,6 @@ def _gain(integrator: FixedStepIntegrator) -> Check:
 
 
 def _unscaled(body: SoftBody, mesh: TetMesh) -> System:
-    """Of the body as it is at the start, for the energy of a unit of stiffness."""
+    """Return the system of the body at the start, for the energy of a unit of stiffness."""
     scene = Scene([SoftBody(mesh, body.material, DENSITY)], gravity=(0.0, 0.0, 0.0))
     return System(scene, torch.device("cpu"), torch.float64)

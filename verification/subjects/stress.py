@@ -64,16 +64,16 @@ def run() -> Subject:
 
 
 def _known() -> list[Check]:
-    found = []
+    checks = []
     for (young, poisson, stretch), (lateral, stress) in KNOWN.items():
         model = next(model for model in models() if model.name == "stable_neo_hookean")
         cube = _pull(model, young, poisson, stretch)
         what = f"{model.label}, E = {young:g} Pa, ν = {poisson}, stretch {stretch:g}"
-        found += [
+        checks += [
             within(f"{what}: lateral stretch", cube.lateral, lateral, KNOWN_DIGITS),
             within(f"{what}: P₁₁", cube.solved[0, 0], stress, KNOWN_DIGITS, "Pa"),
         ]
-    return found
+    return checks
 
 
 def _checks(model: Model, poisson: float, pulled: list[Cube]) -> list[Check]:

@@ -56,10 +56,10 @@ Pair = tuple[Pressing, Pressing]
 
 
 def run() -> Subject:
-    found = [_press(shells, GRADING, "convergent") for shells in SHELLS]
+    pressings = [_press(shells, GRADING, "convergent") for shells in SHELLS]
     original = _press(COMPARED, GRADING, "original")
     compared = {
-        "convergent": (_press(COMPARED, COARSER, "convergent"), found[SHELLS.index(COMPARED)]),
+        "convergent": (_press(COMPARED, COARSER, "convergent"), pressings[SHELLS.index(COMPARED)]),
         "original": (_press(COMPARED, COARSER, "original"), original),
     }
     return Subject(
@@ -72,14 +72,14 @@ def run() -> Subject:
         f"touched. One is turned by {TURN:g} about the axis, so that no edges face each other.",
         source="Hertz, “Über die Berührung fester elastischer Körper”, 1882: "
         "F = 4/3 E* √(R/2) δ^(3/2), with E* = E / 2(1 − ν²).",
-        checks=_checks(found, compared),
-        panels=_panels(found, compared),
-        note=_note(found, compared),
+        checks=_checks(pressings, compared),
+        panels=_panels(pressings, compared),
+        note=_note(pressings, compared),
     )
 
 
-def _checks(found: Sequence[Pressing], compared: dict[str, Pair]) -> list[Check]:
-    finest, depths = found[-1], (f"{1e6 * depth:g} µm" for depth in DEPTHS)
+def _checks(pressings: Sequence[Pressing], compared: dict[str, Pair]) -> list[Check]:
+    finest, depths = pressings[-1], (f"{1e6 * depth:g} µm" for depth in DEPTHS)
     checks = [
         within(f"force at {depth}, finest mesh, over Hertz's", share, 1.0, 0.05)
         for depth, share in zip(depths, finest.shares, strict=True)
@@ -90,7 +90,9 @@ def _checks(found: Sequence[Pressing], compared: dict[str, Pair]) -> list[Check]
             abs(after.shares[-1] - 1.0) / abs(before.shares[-1] - 1.0),
             1.0,
         )
-        for coarse, fine, before, after in zip(SHELLS, SHELLS[1:], found, found[1:], strict=False)
+        for coarse, fine, before, after in zip(
+            SHELLS, SHELLS[1:], pressings, pressings[1:], strict=False
+        )
     ]
     return checks + [
         within(
@@ -98,7 +100,7 @@ def _checks(found: Sequence[Pressing], compared: dict[str, Pair]) -> list[Check]
             _ratio(pair),
             1.0,
             0.03,
-            own=True,
+            from_solver=True,
             reason="forces must not depend on the mesh; what they are is held against Hertz",
         )
         for kind, pair in compared.items()
@@ -106,14 +108,16 @@ def _checks(found: Sequence[Pressing], compared: dict[str, Pair]) -> list[Check]
 
 
 def _ratio(pair: Pair) -> float:
-    """Of the forces at the same approach, the largest at which both are resolved."""
+    """Return the ratio of the forces at the same approach, the largest at which both are
+    resolved.
+    """
     coarse, fine = pair
     # Forces over Hertz's hardly change with the approach, which the two miss by a little.
     return float(fine.shares[-1] / coarse.shares[-1])
 
 
-def _note(found: Sequence[Pressing], compared: dict[str, Pair]) -> str:
-    every = [*found, compared["convergent"][0], *compared["original"]]
+def _note(pressings: Sequence[Pressing], compared: dict[str, Pair]) -> str:
+    every = [*pressings, compared["convergent"][0], *compared["original"]]
     unsolved, steps = sum(pressing.unsolved for pressing in every), len(every) * len(DEPTHS)
     grows = (
         f"{_rigid(COMPARED, kind) / _rigid(COMPARED // 2, kind):.2f} in the {kind} one"
@@ -163,7 +167,7 @@ def _hertz(approach: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _beyond_half_space() -> float:
-    """By what share a whole ball pushes harder at the largest approach."""
+    """Return by which fraction a whole ball pushes harder at the largest approach."""
     ball = Ball(RADIUS, YOUNG, POISSON, float(_hertz(np.array(DEPTHS[-1]))))
     return float((ball.half_space_approach / ball.approach()) ** 1.5 - 1.0)
 
@@ -218,11 +222,11 @@ def _balls(shells: int, grading: float) -> list[SoftBody]:
     ]
 
 
-def _panels(found: Sequence[Pressing], compared: dict[str, Pair]) -> list[Panel]:
-    finest = found[-1]
+def _panels(pressings: Sequence[Pressing], compared: dict[str, Pair]) -> list[Panel]:
+    finest = pressings[-1]
     approach = np.linspace(0.0, finest.approach[-1], 80)
     size = 1e3 * RADIUS / (GRADING * np.array(SHELLS))
-    shares = [pressing.shares[-1] for pressing in found]
+    shares = [pressing.shares[-1] for pressing in pressings]
     original = compared["original"][1].shares[-1]
     return [
         Panel(

@@ -225,7 +225,7 @@ class BroadPhase:
         boxes: Points,
         ratio: float = 1.0,
     ) -> Sweep:
-        """Fit the boxes of the queried vertices and nodes, and find the leaves that overlap them."""
+        """Fit the boxes of queried vertices and nodes, and find the leaves that overlap them."""
         before, after, radii, is_queried, queried_nodes = trajectories[:5]
         use_threads(len(is_queried), BOXES_PER_THREAD)
         vertex_boxes = np.empty((len(is_queried), 6))

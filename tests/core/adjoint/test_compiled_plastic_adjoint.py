@@ -29,7 +29,9 @@ CASES = {
 def gradients(
     kind: type[PlasticAdjoint] | type[CompiledPlasticAdjoint], case: str
 ) -> tuple[list[torch.Tensor], torch.Tensor]:
-    """By positions, plastic strain and all quantities of the flow; and which tets flow."""
+    """Return gradients with respect to positions, plastic strain and all quantities of the flow;
+    and which tets flow.
+    """
     limit, creep, before = CASES[case]
     plasticity = Plasticity(np.linspace(5e2, 5e4, len(MESH.tets)), 2e4, creep, limit)
     body = SoftBody(MESH, StableNeoHookean(2e5, 0.35), plasticity=plasticity)

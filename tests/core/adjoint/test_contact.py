@@ -37,7 +37,9 @@ UPPER = TetMesh((SMALL.vertices - 0.04) @ TURN.T + [0.055, 0.048, 0.1475], SMALL
 
 @pytest.fixture(autouse=True)
 def normal_forces_of_the_end(monkeypatch: Any) -> None:
-    """By default those of friction may be a few hundredths off."""
+    """Iterate the normal forces of friction to the end; by default they may be a few hundredths
+    off.
+    """
     monkeypatch.setattr("supple.core.minimizers.lagged_update.LAG_CHANGE_RATIO", 1e-9)
 
 
@@ -131,7 +133,7 @@ def test_cubes_that_slide_over_each_other() -> None:
 
 
 def test_cubes_that_slide_over_paint() -> None:
-    """What it leaves of friction goes by where they are closest to each other."""
+    """The factor of the paint on friction depends on the closest points."""
 
     def outcome(given: Values) -> list[torch.Tensor]:
         scene = cubes(given, paint=True)
@@ -274,7 +276,7 @@ def test_where_an_attachment_holds_is_no_parameter() -> None:
 
 
 def test_the_coefficients_of_a_pair_take_the_place_of_its_own() -> None:
-    """By which there is no gradient then."""
+    """The gradient with respect to the body's coefficient is then zero."""
     friction = torch.tensor(0.4, dtype=torch.float64, requires_grad=True)
     pair = PairFriction("Soft body", "Soft body", 0.3)
     scene = cubes({"friction": friction, "own friction": 0.3}, friction=0.5, pairs=[pair])

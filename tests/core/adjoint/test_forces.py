@@ -187,7 +187,7 @@ def shaded(given: Values) -> Scene:
 
 @pytest.mark.parametrize("steps", ["implicit Euler", "BDF2", "symplectic Euler"])
 def test_gradients_go_past_what_absorbs_fields(steps: str) -> None:
-    """What arrives is as it was when each frame began."""
+    """The absorbed share is constant from the beginning of each frame."""
     integrator, options = STEPS[steps]
 
     def outcome(given: Values) -> list[torch.Tensor]:

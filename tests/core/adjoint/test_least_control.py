@@ -14,7 +14,9 @@ WANTED = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
 
 
 class Known:
-    """Of three numbers that the control brings where they are wanted, and one that none moves."""
+    """A problem of three numbers that the control brings to their targets, and a fourth that
+    none moves.
+    """
 
     def __init__(self, stuck: float) -> None:
         self._stuck = torch.tensor([stuck], dtype=torch.float64)

@@ -25,7 +25,7 @@ def elements(make_block) -> np.ndarray:
 
 @pytest.fixture
 def vertices(elements) -> np.ndarray:
-    """Those that are not pinned, in an order of their own."""
+    """The free vertices, in a random order."""
     free = np.setdiff1d(np.arange(elements.max() + 1), PINNED)
     return np.random.default_rng(4).permutation(free)
 

@@ -10,7 +10,7 @@ from supple.core.geometry.box_pairs import Boxes, pairs_among
 
 
 def boxes(count: int, seed: int) -> Boxes:
-    """Of all sizes, some of them points, some alike, far from the origin."""
+    """Boxes of all sizes, some of them points, some alike, far from the origin."""
     random = np.random.default_rng(seed)
     low = random.random((count, 3)) + 50.0
     size = random.random((count, 3)) * 0.5 * 10.0 ** -random.integers(0, 6, (count, 1))

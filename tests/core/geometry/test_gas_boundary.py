@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where gas inside of a body presses."""
+"""Test the surface on which gas inside of a body presses."""
 
 from __future__ import annotations
 

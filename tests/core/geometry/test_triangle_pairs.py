@@ -19,7 +19,7 @@ def pairs(seed: int, count: int = 40) -> tuple[np.ndarray, np.ndarray]:
 
 
 def least_distance(first: np.ndarray, second: np.ndarray) -> float:
-    """By a quadratic program in barycentric coordinates, from several starts."""
+    """The distance by a quadratic program in barycentric coordinates, from several starts."""
 
     def square(x: np.ndarray) -> float:
         weights = np.append(x[:2], 1.0 - x[:2].sum()), np.append(x[2:], 1.0 - x[2:].sum())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What implicit Euler and BDF2 have in common."""
+"""Test the common base of implicit Euler and BDF2."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from supple.verification.meshes import block
 
 
 def bar(young: float, cells: int = 2, is_pinned: bool = True) -> SoftBody:
-    """One of 1 m, held at one end."""
+    """A bar of 1 m, held at one end."""
     mesh = block((10 * cells, cells, cells), (1.0, 0.1, 0.1), (0.0, 0.0, 1.0))
     pinned = np.flatnonzero(mesh.vertices[:, 0] < 1e-9) if is_pinned else None
     return SoftBody(mesh, StableNeoHookean(young, 0.3), pinned=pinned)

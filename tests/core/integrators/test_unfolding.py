@@ -34,7 +34,7 @@ def _crumpled(make_block: Callable[..., TetMesh], seed: int, poisson: float, **o
 
 
 def _edge_error(mesh: TetMesh, positions: torch.Tensor) -> float:
-    """How far edges are off, at most, as a share of their length."""
+    """The largest error of an edge length, relative to it."""
     ends = mesh.tets[:, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]].reshape(-1, 2)
     found, rest = (x[ends[:, 1]] - x[ends[:, 0]] for x in (positions.numpy(), mesh.vertices))
     lengths, expected = np.linalg.norm(found, axis=1), np.linalg.norm(rest, axis=1)
@@ -144,7 +144,7 @@ def test_settling_says_what_stays_caught(make_block) -> None:
 def _watched(
     before: int = 0, turns: int = 2, motion: float = 0.0, can_soften: bool = True
 ) -> list[int]:
-    """What is noted of a wheel beside a calm body before it, and of that.
+    """The counts of a wheel and of a calm body before it.
 
     Args:
         before: the count that the wheel has already.

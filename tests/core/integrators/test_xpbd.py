@@ -177,7 +177,9 @@ def test_a_dropped_body_comes_to_rest_on_a_bouncy_ground(make_block, model) -> N
 
 
 def _landing(make_block, device: str, frames: int, substeps: int | None = None) -> torch.Tensor:
-    """Where bodies of both models are, one landing on rough ground and one led meanwhile."""
+    """The end positions of bodies of both models: one lands on rough ground, one has prescribed
+    pins.
+    """
     led = make_block(origin=(3.0, 0.0, 1.0))
     left = np.flatnonzero(led.vertices[:, 0] == 3.0)
     path = led.vertices[left] + np.linspace(0.0, 0.2, 6)[:, None, None]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far XPBD is from what it stands for; docs/physics.md has the figures."""
+"""Test the distance of XPBD from the solution that it approximates; docs/physics.md has the
+figures.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def _stretched(make_block, model, young: float = 1e4, amount: float = 0.05, **op
 
 
 def _energy(model, mesh: TetMesh, young: float, poisson: float, x: torch.Tensor) -> torch.Tensor:
-    """Of elasticity and weight in J, as the papers write it: nothing of the code's."""
+    """The energy of elasticity and weight in J, as the papers write it, without the code's
+    functions.
+    """
     rest = torch.as_tensor(mesh.vertices)
     tets = torch.as_tensor(mesh.tets, dtype=torch.int64)
     at_rest, now = (p[tets[:, 1:]] - p[tets[:, :1]] for p in (rest, x))
@@ -43,7 +47,7 @@ def _energy(model, mesh: TetMesh, young: float, poisson: float, x: torch.Tensor)
 
 
 def _least(model, mesh: TetMesh, young: float, poisson: float, held: np.ndarray) -> np.ndarray:
-    """By Newton's method on the dense Hessian."""
+    """The minimum by Newton's method on the dense Hessian."""
     x = torch.as_tensor(mesh.vertices)
     free = torch.as_tensor(np.setdiff1d(np.arange(len(x)), held))
 

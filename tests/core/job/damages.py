@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can become of a job folder that has four frames of five: all that a disk, an editor, a
-synchronizing program or somebody hostile may do to each of its files. The same at every run."""
+"""Damage a job folder that has four frames of five: all that a disk, an editor, a synchronizing
+program or somebody hostile may do to each of its files. The same at every run.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ _HEADERS = {
 
 
 def all_damages() -> Iterator[tuple[str, Damage]]:
-    """Each with what it is, the files named first."""
+    """Yield each damage with its description, the files named first."""
     for number, name in enumerate(FILES):
         dice = random.Random(number)
         for share in (0.0, 0.01, 0.6, 1.0):
@@ -133,7 +134,7 @@ def _changed(name: str, change: Callable[[bytes], bytes]) -> Damage:
 
 
 def _cut(share: float) -> Callable[[bytes], bytes]:
-    """The last one cuts off a single byte."""
+    """Cut a file; the last share cuts off a single byte."""
     return lambda old: old[: min(int(share * len(old)), len(old) - 1)]
 
 
@@ -189,7 +190,7 @@ def _leaf_changed(name: str, number: int, value: object) -> Damage:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Where anything stands in JSON, as a container and a key."""
+    """Yield every place in JSON, as a container and a key."""
     keys = list(value) if isinstance(value, dict) else range(len(value))
     for key in keys:
         yield value, key

@@ -45,7 +45,7 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def finished(begun: Path, tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    """What an undamaged folder holds in the end."""
+    """The contents of an undamaged folder in the end."""
     folder = tmp_path_factory.mktemp("finished") / "job"
     shutil.copytree(begun, folder)
     assert simulated(folder)[0] == 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a job finds instead of frames."""
+"""Test jobs that search instead of simulating frames."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def bar(held: bool = True, young: float = 2e4, **changes: Any) -> SoftBody:
 
 
 def found(folder: Path, scene: Scene, frames: int, wanted: fits.Wanted) -> Any:
-    """What a worker finds."""
+    """The result of a worker's search."""
     Job.create(folder, scene, Settings(frames, integrator="implicit_euler", device="cpu"))
     fits.write_wanted(folder, wanted)
     done = run(folder)

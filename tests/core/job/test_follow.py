@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""By what a job brings a body through keys."""
+"""Test the controls by which a job brings a body through keys."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far compiling is, told by what is on the disk."""
+"""Test the progress of compiling, measured by the files on the disk."""
 
 from __future__ import annotations
 

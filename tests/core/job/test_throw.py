@@ -22,7 +22,7 @@ from .test_fit import bar, found, last_skin
 
 
 def thrown(folder: Path, scene: Scene, target: Any, frame: int, **settings: Any) -> Any:
-    """What a worker finds."""
+    """The throw that a worker finds."""
     Job.create(folder, scene, Settings(frame, device="cpu", **settings))
     fits.write_wanted(folder, fits.HitTarget(0, tuple(target), frame))
     work(folder)
@@ -31,7 +31,7 @@ def thrown(folder: Path, scene: Scene, target: Any, frame: int, **settings: Any)
 
 
 def reached(scene: Scene, frame: int, velocity: Any, **settings: Any) -> np.ndarray:
-    """Where a throw brings the centre of mass."""
+    """The place of the centre of mass after a throw."""
     own = with_body(prepare(scene)[0], 0, velocity=velocity)
     *_, last = simulator_of(own, Settings(frame, device="cpu", **settings)).run(frame)
     return mean_of(own.bodies[0], None) @ last.positions[0].numpy()
@@ -69,7 +69,7 @@ WALL = Collider(np.array([[1.0, -5, -5], [1.0, 5, -5], [1.0, 0, 9]]), [[0, 1, 2]
     ids=["ground", "bouncy ground", "wall"],
 )
 def test_a_throw_bounces_to_its_target(tmp_path: Path, around, begun, wanted) -> None:
-    """By the settings that a scene has by itself."""
+    """The settings are the defaults of a scene."""
     scene = Scene([bar(held=False, velocity=begun)], **around)
     frame = 5
     target = reached(scene, frame, wanted)

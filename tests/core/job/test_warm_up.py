@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is compiled before it is needed, by real workers."""
+"""Test compiling ahead of need, by real workers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ print("used later:", *sorted(used() - before), sep="\\n", flush=True)
 
 
 def run(script: str, folder: Path, kept: Path | None = None) -> list[str]:
-    """What it prints in a process that has compiled nothing."""
+    """The output of a script in a process that has compiled nothing."""
     (folder / "script.py").write_text(script)
     return apart.printed_by("script", folder, kept).splitlines()
 

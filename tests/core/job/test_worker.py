@@ -118,7 +118,7 @@ def test_the_worker_tells_of_each_frame_that_did_not_converge(
 
 
 def test_tetrahedra_are_made_without_torch(tmp_path: Path) -> None:
-    """Which would take longer to load than they take to make."""
+    """Torch would take longer to load than the tetrahedra to make."""
     box_job(tmp_path, 2)
     script = (
         "import sys; sys.modules['torch'] = None; from pathlib import Path; "

@@ -15,7 +15,7 @@ def _frames(job: Job) -> dict[str, bytes]:
 
 
 def _bytes(job: Job) -> dict[str, bytes]:
-    """Of all files but the lock, which names the last process."""
+    """The bytes of all files but the lock, which names the last process."""
     files = (path for path in job.folder.rglob("*") if path.is_file() and path.name != "lock")
     return {str(path.relative_to(job.folder)): path.read_bytes() for path in files}
 

@@ -46,6 +46,6 @@ def simulated(folder: Path) -> tuple[int, str, str]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Of all files but the lock, which names the last process."""
+    """The bytes of all files but the lock, which names the last process."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.name != "lock")
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}

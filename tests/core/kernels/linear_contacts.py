@@ -54,7 +54,7 @@ def matrix(constraints: Constraints, count: int) -> np.ndarray:
 def initialize_forces(
     constraints: Constraints, count: int, mobility: np.ndarray, moves: np.ndarray
 ) -> None:
-    """Of the first contacts, one after the other."""
+    """Initialize the forces of the first contacts, one after the other."""
     for k in range(count):
         initialize_force(constraints, k, mobility, moves)
 

@@ -25,7 +25,7 @@ OWNERS = np.repeat(np.arange(OBJECTS), 3)
 
 
 def mesh_of(rest: np.ndarray) -> Topology:
-    """Of (9, 3) corners; the last object is a collider."""
+    """The topology over (9, 3) corners; the last object is a collider."""
     return topology(rest, TRIANGLES, OWNERS, 2)
 
 
@@ -58,7 +58,7 @@ def dense(interpolation: Interpolation, count: int) -> np.ndarray:
 
 
 def laws_of(**own: Any) -> PairLaws:
-    """Of every two objects; what is not said is d̂ = 100 m, 1 Pa, no friction, by area."""
+    """Laws of every two objects; what is not said is d̂ = 100 m, 1 Pa, no friction, by area."""
     parts = [("distances", 100.0), ("stiffness", 1.0), ("static", 0.0), ("kinetic", 0.0)]
     shape = (OBJECTS, OBJECTS)
     d, k, static, kinetic = (np.full(shape, own.get(name, value), float) for name, value in parts)

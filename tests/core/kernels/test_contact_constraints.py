@@ -191,7 +191,7 @@ POINTED = np.concatenate([ABOVE, CROSSED[6:]])
 
 
 def near(points: np.ndarray, are_edges: bool, dhat: float, moves: np.ndarray) -> Constraints:
-    """What is found of the first edges of two objects, or of a corner over a face."""
+    """The contacts of the first edges of two objects, or of a corner over a face."""
     mesh = mesh_of(points)
     stencils = stencils_of(mesh)
     edges, faces = np.array([[0, 3]], dtype=np.int32), np.array([[1, 0]], dtype=np.int32)

@@ -214,7 +214,7 @@ def sliding(static: float, kinetic: float):
 
 
 def slid(own, normal: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """What the points have moved against each other since the step began, but for the normal."""
+    """The tangential displacement of the points since the step began."""
     total = own.displacements[0] + matrix(own, 3)[0] @ moves
     return total - total @ normal * normal
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far a pair may go, beside its distance at many moments by the toolkit."""
+"""Test collision-free displacements of a pair against its distance at many moments by the
+toolkit.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the ground holds up, beside a dense minimisation in numpy."""
+"""Test the points that the ground lifts against a dense minimisation in numpy."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What pairs count beside each other: as many times as surfaces come closest somewhere."""
+"""Test the shares of pairs beside each other: as many times as surfaces come closest somewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Points = np.ndarray
 
 
 def joined(*parts: tuple[Points, np.ndarray]) -> tuple[Points, Topology]:
-    """Of (points, triangles), each an object."""
+    """The points and the topology of parts (points, triangles), each an object."""
     starts = np.cumsum([0, *(len(points) for points, _ in parts)])
     points = np.concatenate([np.asarray(part[0], float) for part in parts])
     faces = np.concatenate([part[1] + start for part, start in zip(parts, starts, strict=False)])
@@ -154,7 +154,7 @@ def test_the_edges_at_a_tip_count_once_beside_an_edge_as_far_as_its_faces_turn_a
 @pytest.mark.parametrize("sine", [-0.5, 0.25 * RAMP_SINE, 2.0 * RAMP_SINE])
 @pytest.mark.parametrize("is_first", [True, False])
 def test_the_edges_of_two_tips_count_once(sine, is_first) -> None:
-    """One of the edges of one of them leaves by the sine."""
+    """An edge of one of them leaves by the sine."""
     other = np.array([[0.0, 0, 1], [np.sqrt(1.0 - sine**2), 0.0, 1.0 + sine], [0.1, 0.1, 4]])
     parts = [needle(np.zeros(3), np.array([0.0, 0, -9])), (other, np.array([[0, 1, 2]]))]
     points, mesh = joined(*(parts if is_first else parts[::-1]))

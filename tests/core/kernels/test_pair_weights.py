@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What comes over the ridge of a flat floor within a step, from beside it."""
+"""Test pairs that come over the ridge of a flat floor within a step, from beside it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ OWNERS = np.array([0, 0, 0, 1, 1, 1, 1])
 
 
 def contact(part: np.ndarray, move: np.ndarray, are_edges: bool, dhat: float = 1.0) -> Constraints:
-    """Of the first vertex of a part with the right face of the floor, or of its first edge with the
-    ridge; the whole part makes a move."""
+    """The contact of a part's first vertex with the right face of the floor, or of its first
+    edge with the ridge; the whole part moves.
+    """
     points = np.concatenate([part, FLOOR])
     mesh = topology(points, FACES, OWNERS, 2)
     edges = [mesh.edges.tolist().index(edge) for edge in ([0, 1], [3, 4])]

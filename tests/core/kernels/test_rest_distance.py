@@ -26,7 +26,7 @@ SAME, TABLE = np.zeros(4, dtype=np.int32), np.full((1, 1), DHAT)
 
 
 def separation(x: np.ndarray, are_edges: bool) -> float:
-    """Of two edges, or a vertex and a face, in metres."""
+    """The distance of two edges, or a vertex and a face, in metres."""
     kit = ipctk()
     squared = kit.edge_edge_distance(*x) if are_edges else kit.point_triangle_distance(*x)
     return math.sqrt(squared)
@@ -133,7 +133,7 @@ def least(pairs: list[tuple[tuple[int, ...], bool]], dhat: float) -> float:
 
 
 def pairs_of_edge(tip: int, a: int, b: int) -> list[tuple[tuple[int, ...], bool]]:
-    """All that have the vertex and the edge in common."""
+    """All pairs that have the vertex and the edge in common."""
     pairs: list[tuple[tuple[int, ...], bool]] = [
         ((*edge, a, b), True) for edge in EDGES if tip in edge and not {a, b} & set(edge)
     ]

@@ -14,7 +14,7 @@ VERTICES, COLLIDERS = 7, 3
 
 
 def _places(seed: int, kind: Any = np.float64) -> tuple[np.ndarray, ...]:
-    """Of vertices at both ends of a step, and of colliders."""
+    """Positions of vertices at both ends of a step, and of colliders."""
     generator = np.random.default_rng(seed)
     of_vertices = generator.normal(size=(2, 3, VERTICES)).astype(kind)
     of_colliders = generator.normal(size=(2, COLLIDERS, 3))

@@ -1,4 +1,4 @@
-"""How velocities along paths are followed from step to step."""
+"""Test velocities along paths from step to step."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from supple.verification.meshes import block
 
 @dataclass
 class Found:
-    """What a loop finds."""
+    """The results of a kernel."""
 
     by_positions: Tensor
     by_velocities: Tensor

@@ -46,7 +46,7 @@ def solve(
 
 
 def error_norm(system: ImplicitSystem, x: torch.Tensor) -> tuple[float, float]:
-    """Of the error and of the exact solution, in the energy norm."""
+    """The energy norms of the error and of the exact solution."""
     dense = system.dense
     exact = np.linalg.solve(dense, system.rhs().cpu().double().numpy().ravel())
     error = x.cpu().double().numpy().ravel() - exact

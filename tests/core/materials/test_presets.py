@@ -242,7 +242,7 @@ def test_a_scaled_material_sags_wobbles_and_yields_as_much_at_its_size(scale) ->
     assert scaled.hardening / scaled.young == pytest.approx(clay.hardening / clay.young)
 
     def rate(preset: Preset, size: float) -> float:
-        """Of a wobble, in 1/s."""
+        """The rate of a wobble, in 1/s."""
         return math.sqrt(preset.young / preset.density) / size
 
     slow, fast = rate(scaled, scale), rate(clay, 1.0)

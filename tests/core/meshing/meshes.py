@@ -50,7 +50,7 @@ def with_shells(*shells: Surface) -> Surface:
 
 
 def pieces(mesh: TetMesh) -> int:
-    """How many parts share no vertex."""
+    """The number of parts without common vertices."""
     label = np.arange(len(mesh.vertices))
     while True:
         least = label[mesh.tets].min(axis=1)

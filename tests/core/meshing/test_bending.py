@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How stiffly tetrahedra bend in thin parts, and what is reported of it."""
+"""Test the bending stiffness of tetrahedra in thin parts, and the report on it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def cable(corners: int = 12, rings: int = 32) -> Surface:
 
 
 def sag(mesh: TetMesh) -> float:
-    """How far the free end goes down under ρ g = E, clamped at the other, of linear elasticity."""
+    """The sag of the free end under ρ g = E, clamped at the other, by linear elasticity."""
     first, shear = POISSON / ((1 + POISSON) * (1 - 2 * POISSON)), 0.5 / (1 + POISSON)
     gradients = mesh.shape_gradients
     products = np.einsum("mai,mbj->mabij", gradients, gradients)

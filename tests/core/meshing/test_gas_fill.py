@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much gas the cells of a hollow's wall hold."""
+"""Test the amount of gas in the cells of a hollow's wall."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ EDGE = np.array([[0, 1]])
 
 
 def joined(height: float, length: float, owner: tuple[int, int] = (1, 2)) -> VirtualMesh:
-    """Of an edge that is so long, so far above the face."""
+    """The mesh joined around an edge of this length, at this height above the face."""
     points = np.array([[0.2, 0.2, height], [0.2 + length, 0.2, height]])
     return join_copies(MESH, VERTICES, points, np.array(owner), EDGE)
 

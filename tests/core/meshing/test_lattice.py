@@ -33,7 +33,7 @@ def test_altitudes_stay_in_proportion_to_the_edge_length(sphere, edge_length) ->
 
 
 def beyond(mesh: TetMesh, points: np.ndarray) -> float:
-    """How far outside of the tets the farthest point lies, in metres."""
+    """The largest distance of a point outside of the tets, in metres."""
     embedding = embed(mesh, points)
     corners = mesh.vertices[embedding.indices]
     lone = TetMesh(corners.reshape(-1, 3), np.arange(corners.size // 3).reshape(-1, 4))

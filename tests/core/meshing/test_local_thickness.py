@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How thick a solid is below its surface."""
+"""Test the thickness of a solid below its surface."""
 
 from __future__ import annotations
 

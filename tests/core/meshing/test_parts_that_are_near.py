@@ -119,7 +119,7 @@ def test_what_is_seen_around_the_end_of_a_gap_is_not_torn(turn) -> None:
 
 
 def steepest(mesh: TetMesh, vertices: NDArray[np.float64], triangles: NDArray[np.int32]) -> float:
-    """By how much the weights of what two neighbours follow differ, over how far they are apart."""
+    """The largest difference between the weights of two neighbours, over their distance."""
     embedding = embed(mesh, vertices)
     weights = np.zeros((len(vertices), len(mesh.vertices)))
     np.put_along_axis(weights, embedding.indices, embedding.weights, axis=1)

@@ -27,7 +27,7 @@ def _free() -> torch.Tensor:
 
 
 def _barrier() -> GroundBarrier:
-    """Of thirty points, some of them outside of their tets."""
+    """The barrier of thirty points, some of them outside of their tets."""
     shares = torch.rand(30, 4, generator=_random(1), dtype=torch.float64) - 0.1
     shares = shares / shares.sum(1, keepdim=True)
     corners = torch.arange(COUNT).view(TETS, 4)[torch.arange(30) * TETS // 30]
@@ -169,7 +169,7 @@ def test_a_step_from_afar_bends_where_it_lands() -> None:
 
 
 def test_a_search_begins_with_no_step_that_crushes_tets_on_the_ground() -> None:
-    """Where nothing touches, the step itself is what the ground lifts points from."""
+    """The ground lifts points from the step itself where nothing touches."""
     path, barrier = _path(1.0, friction=0.0)
     positions = _positions()
     positions[2] += 2.0 * REACH

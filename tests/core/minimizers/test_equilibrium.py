@@ -163,7 +163,7 @@ def test_a_start_inside_out_is_refused_where_the_model_is_undefined(make_block) 
     "material", [StableNeoHookean(2e6, 0.45), StVenantKirchhoff(2e5, 0.3)], ids=repr
 )
 def test_a_slender_beam_of_uneven_tets_settles(material) -> None:
-    """What is left at the end lies in its softest bending, far below the rounding of the energy."""
+    """The residual at the end lies in its softest bending, far below the rounding of the energy."""
     corners = box_corners(size=(0.8, 0.2, 0.2))
     mesh = tetrahedralize(corners, BOX_TRIANGLES, edge_length=0.067)
     clamped = np.flatnonzero(mesh.vertices[:, 0] < 0.02)

@@ -145,7 +145,7 @@ def test_a_free_vertex_ends_where_its_energy_is_least(fall: float) -> None:
 def _newton_step(
     barrier: GroundBarrier, positions: torch.Tensor, target: torch.Tensor, stiffness: torch.Tensor
 ) -> torch.Tensor:
-    """Of vertices that are each drawn to a target by themselves."""
+    """The Newton step of vertices that springs pull to their targets, each by itself."""
     vertices = barrier.vertices
     away = (positions - target)[:, vertices]
     force = stiffness[[0, 0, 1]] * away

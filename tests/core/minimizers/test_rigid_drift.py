@@ -56,7 +56,7 @@ def test_what_adds_up_to_nothing_but_rounding_moves_nothing(system: System) -> N
 
 
 def test_a_stiff_block_slides_over_the_edges_within_a_smooth_floor(make_block) -> None:
-    """All but touching, its surface is so stiff that Newton steps are short from the first on."""
+    """The surface all but touches: it is so stiff that Newton steps are short from the first on."""
     mesh = make_block()
     size = np.ptp(mesh.vertices, axis=0).max()
     vertices = 0.1 / size * (mesh.vertices - mesh.vertices.min(axis=0))

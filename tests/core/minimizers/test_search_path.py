@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which of the paths along a Newton step is taken. In place of the ground, numbers shorten them."""
+"""Test the choice among paths along a Newton step. In place of the ground, numbers shorten them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _sideways(objective: IncrementalPotential) -> torch.Tensor:
 
 
 def _found(contact: Contact | None, share: Share, monkeypatch: pytest.MonkeyPatch) -> SearchPath:
-    """Where a path ends after ``share`` of a step of which a fraction has been gone."""
+    """The path that ends after ``share`` of a step, as a function of the fraction."""
     objective = _objective(contact)
     rest, direction = objective.system.rest_positions(), _sideways(objective)
     monkeypatch.setattr(
@@ -49,7 +49,7 @@ def _found(contact: Contact | None, share: Share, monkeypatch: pytest.MonkeyPatc
 
 
 def _length(path: SearchPath, size: float = 1.0) -> float:
-    """Of a step size, over that of the Newton step."""
+    """The displacement of a step size, over that of the Newton step."""
     return float((path.at(size) - path.at(0.0))[0].mean()) / 1e-3
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How explicit steps answer obstacles at points that share vertices."""
+"""Test explicit steps against obstacles at points that share vertices."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _random(seed: int) -> torch.Generator:
 
 
 def _points(least: float = 0.0, count: int = 40) -> EmbeddedPoints:
-    """Of three tets; shares go down to ``least``."""
+    """The points of three tets; shares go down to ``least``."""
     tets = torch.arange(COUNT).view(3, 4)
     shares = torch.rand(count, 4, generator=_random(1), dtype=torch.float64) + least
     shares = shares / shares.sum(1, keepdim=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the ground is to each vertex of each body."""
+"""Test the ground's effect on each vertex of each body."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_small_body_beside_a_large_one_rests_as_it_does_alone(
 
 
 def test_a_small_body_on_a_slope_creeps_no_faster_beside_a_large_one(make_block) -> None:
-    """What sticks creeps by a share of its own size."""
+    """A sticking body creeps by a share of its size."""
 
     def crept(*others: SoftBody) -> float:
         mesh = make_block((1, 1, 1), (SMALL,) * 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What bodies feel of a fluid that flows in a grid, beside closed forms."""
+"""Test the forces of a fluid that flows in a grid, against closed forms."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def centres() -> np.ndarray:
 
 
 def linear(**settings) -> VelocityGrid:
-    """Of a velocity that is linear in place."""
+    """A grid with a velocity that is linear in position."""
     values = centres() @ SLOPE.T + OFFSET
     return VelocityGrid(values, settings.pop("matrix", MATRIX), START, CELL, **settings)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How fields act that vary within tets."""
+"""Test fields that vary within tets."""
 
 from __future__ import annotations
 

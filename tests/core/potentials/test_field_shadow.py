@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What stands between bodies and a force field."""
+"""Test absorbers between bodies and a force field."""
 
 from __future__ import annotations
 

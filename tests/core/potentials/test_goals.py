@@ -37,7 +37,7 @@ def height(frame) -> float:
 
 
 def damped_fall(time: float, weight: float, ratio: float) -> float:
-    """How high it is after it was let go on its goals."""
+    """The height some time after the body was let go on its goals."""
     omega = OMEGA * math.sqrt(weight)
     damped, decay = omega * math.sqrt(1.0 - ratio**2), ratio * omega
     swing = math.cos(damped * time) + decay / damped * math.sin(damped * time)

@@ -241,6 +241,6 @@ def test_the_hessian_of_the_ground_is_the_finite_difference_of_its_gradient(barr
 
 
 def _change(friction: GroundFriction, positions: torch.Tensor) -> float:
-    """Of the normal forces, as a share of them."""
+    """The relative change of the normal forces."""
     changed, whole = friction.update_lagged(positions)
     return changed / whole

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How flat tets are, beside closed forms and finite differences."""
+"""Test the height ratios of tets against closed forms and finite differences."""
 
 from __future__ import annotations
 

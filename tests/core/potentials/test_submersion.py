@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much of a tet lies below a plane."""
+"""Test the part of a tet below a plane."""
 
 from __future__ import annotations
 

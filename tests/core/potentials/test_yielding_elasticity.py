@@ -96,7 +96,7 @@ def test_equal_stretches_have_derivatives() -> None:
 
 
 def test_stresses_of_a_step_are_those_after_its_flow() -> None:
-    """So that flow at its end leaves forces as they were."""
+    """The flow at its end therefore leaves the forces as they were."""
     part, x = in_a_step(KINDS[0])
     # A small elastic strain at yield: what differs is of its second order.
     before = part.gradient(x)

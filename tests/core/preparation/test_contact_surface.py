@@ -139,7 +139,7 @@ def test_a_dense_mesh_gets_a_simpler_copy_that_lies_on_it() -> None:
 
 
 def _most_outside(points: np.ndarray, surface: ContactSurface) -> float:
-    """How far points on a ball around the origin lie outside of a surface around it, at most."""
+    """The largest distance of points on a ball outside of a surface around the same centre."""
     nearest, weights = closest_points(points, surface.points, surface.triangles)
     on_surface = np.einsum("pk,pki->pi", weights, surface.points[surface.triangles[nearest]])
     return float((np.linalg.norm(points, axis=1) - np.linalg.norm(on_surface, axis=1)).max())
@@ -174,7 +174,7 @@ def test_of_a_mesh_that_crosses_itself_all_touches_others_and_what_is_seen_itsel
 
 
 def _hidden(middles: np.ndarray) -> int:
-    """Of the first of two balls, how much is deep in the other."""
+    """The number of points of the first of two balls that are deep in the other."""
     return int(((middles[:, 0] - 0.3 > 0.2) & (np.linalg.norm(middles, axis=1) < 0.51)).sum())
 
 

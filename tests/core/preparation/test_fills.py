@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How surfaces are filled in their own axes, and copies take the same tetrahedra."""
+"""Test the filling of surfaces in their axes:"""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def mirrored(body: SoftBody) -> SoftBody:
 
 @pytest.fixture
 def filled(monkeypatch) -> list[int]:
-    """How many vertices the surfaces had that were filled, each once it was."""
+    """The vertex counts of the filled surfaces, one entry for each filling."""
     counts: list[int] = []
 
     def counted(vertices, *rest):

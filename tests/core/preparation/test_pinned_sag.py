@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far pinned bodies sag by the estimate, against beam theory, at any size."""
+"""Test the estimated sag of pinned bodies against beam theory, at any size."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_bar_pinned_at_both_ends_bends_as_a_clamped_beam() -> None:
 
 
 def test_a_bar_that_hangs_is_stretched() -> None:
-    """By ρ g L² / 2E."""
+    """The bar is longer by ρ g L² / 2E."""
     sag = sag_of((SIDE, SIDE, LENGTH), lambda p: p[:, 2] == LENGTH)
     assert sag.compliance == pytest.approx(0.5 * DENSITY * G * LENGTH, rel=0.1)
     assert sag.standing_young == 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Where tets are at rest, from where goals and pins have some points."""
+"""Test rest positions of tets, from the places of some points in goals and pins."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ YOUNG, DENSITY, HEIGHT, SWINGS = 2e4, 1000.0, 1.0, 3
 
 
 def energy_left(loss_factor: float) -> float:
-    """What a wide block that shears from its foot has after some swings, in joules."""
+    """The energy of a wide block that shears from its foot, after some swings, in joules."""
     mesh = block((10, 1, 5), (10.0, 1.0, HEIGHT))
     heights = mesh.vertices[:, 2]
     bent = mesh.vertices.copy()

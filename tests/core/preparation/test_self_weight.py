@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How far bodies sag by the estimate and in equilibrium, at any size."""
+"""Test the sag of bodies, estimated and in equilibrium, at any size."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_column_is_as_stiff_as_twice_what_greenhills_height_wants() -> None:
 
 
 def test_a_block_carries_what_stands_on_it() -> None:
-    """Two more of the same: five times the mean stress of its own weight."""
+    """A load of two blocks of the same kind means five times the mean stress of its weight."""
     flat = BOX * [2.0, 2.0, 1.0]
     load = Load(mass=2.0 * 4000.0, height=0.5)
     alone, loaded = default_young(flat), default_young(flat, load=load)

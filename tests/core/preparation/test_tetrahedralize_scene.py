@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How what is seen follows the tetrahedra, from the surface to the frames of a folder."""
+"""Test that visible meshes follow the tetrahedra, from the surface to the frames of a folder."""
 
 from __future__ import annotations
 

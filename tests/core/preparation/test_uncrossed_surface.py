@@ -17,7 +17,7 @@ from ..meshing.meshes import box, with_shells
 
 
 def crossings(surface: ContactSurface) -> int:
-    """Of what does not go through its own body."""
+    """The number of crossings among triangles that do not go through their body."""
     owner = np.zeros(len(surface.points), dtype=np.int32)
     return len(find_intersections(Surfaces(surface.points, kept(surface), owner)))
 
@@ -59,7 +59,7 @@ def test_what_lies_inside_of_the_material_goes_through() -> None:
 
 
 def test_a_lid_in_a_socket_is_not_inside() -> None:
-    """It is open, and so is what it lies in: nothing is enclosed for certain."""
+    """The lid is open, and so is the socket: nothing is enclosed for certain."""
     head, (points, faces) = (
         box((0, 0, 0), (2, 2, 2), (8, 8, 8)),
         box((0.6, 0.6, 1.5), (1.4, 1.4, 2.4), (4, 4, 4)),

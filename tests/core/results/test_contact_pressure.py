@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What presses on a body at rest bears its weight."""
+"""Test that contact pressure on a body at rest bears its weight."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ WEIGHTLESS = (0.0, 0.0, 0.0)
 
 
 def three_bodies() -> Scene:
-    """Of two models, so that tets are not computed in the order of the bodies."""
+    """Bodies of two models, so that tets are not computed in the order of the bodies."""
     bodies = []
     for place, model in enumerate((StVenantKirchhoff, NeoHookean, StVenantKirchhoff)):
         mesh = block((1 + place, 1, 1), origin=(3.0 * place, 0.0, 0.0))

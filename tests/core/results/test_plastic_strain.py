@@ -40,7 +40,7 @@ def test_what_is_pulled_and_pressed_back_adds_up() -> None:
 
 
 def test_bodies_that_come_back_have_none_among_those_that_do_not() -> None:
-    """Of two models, so that tets are not computed in the order of the bodies."""
+    """The bodies have two models, so that tets are not computed in the order of the bodies."""
     bodies = []
     for place, (model, limit) in enumerate(
         [(NeoHookean, 0.1), (StableNeoHookean, None), (StableNeoHookean, 0.3), (NeoHookean, 0.2)]

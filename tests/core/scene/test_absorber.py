@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of absorbers is refused, and what files keep of them."""
+"""Test refused absorbers, and their storage in files."""
 
 from __future__ import annotations
 

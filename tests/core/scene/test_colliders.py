@@ -258,7 +258,7 @@ def test_tets_that_stand_out_of_a_surface_may_stand_into_the_sphere(make_block) 
     assert points is not None
 
     def closest() -> float:
-        """Of what is seen to the middle of the sphere."""
+        """The distance of the visible mesh from the middle of the sphere."""
         return float((points.gather(simulator.state.positions) - middle).norm(dim=0).min())
 
     assert closest() > 0.5 - 1e-12
@@ -283,7 +283,7 @@ def test_a_body_that_overlaps_a_sphere_is_refused_with_the_depth(make_block, as_
 
 
 def _landing(make_block: MakeBlock, device: str, frames: int) -> torch.Tensor:
-    """Where an ellipsoid is that has come down between two spheres."""
+    """The end positions of an ellipsoid that has come down between two spheres."""
     mesh = _ellipsoid(make_block, (0.2, 0.1, 0.74))
     body = SoftBody(mesh, StableNeoHookean(3e4, 0.4), velocity=(0.0, 0.0, -3.0))
     spheres = [

@@ -53,7 +53,7 @@ def test_a_keyed_drag_takes_what_its_integral_says(integrator, substeps, off) ->
 
 
 def test_what_is_painted_half_loses_momentum_by_its_half() -> None:
-    """Of a block as stiff as can be the mean of the rates counts."""
+    """A block as stiff as can be has the mean of the rates."""
     mesh = block((4, 1, 1))
     surface = SurfaceMesh(mesh.vertices, mesh.surface)
     half = np.where(mesh.vertices[:, 0] > mesh.vertices[:, 0].mean() - 1e-9, 1.0, 0.0)

@@ -92,7 +92,7 @@ def test_above_the_fluid_there_is_none() -> None:
 
 
 def test_buoyancy_goes_by_a_gravity_that_is_keyed() -> None:
-    """Of the fluid's own density, a body stays at rest whatever gravity is."""
+    """A body with the density of the fluid stays at rest whatever gravity is."""
     gravity = Channel(np.linspace((0.0, 0.0, -20.0), (0.0, 0.0, 0.0), 9))
     for integrator in (SymplecticEuler(), ImplicitEuler()):
         scene = Scene([raft(1000.0)], gravity=gravity, forces=[Fluid(level=9.0)])

@@ -72,7 +72,7 @@ class _PullEnergy(PrescribedPotential):
         out.sub_(self._mass * self.parameters[:, None])
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        """It has none."""
+        """Add nothing: the force is constant."""
 
 
 @dataclass(frozen=True)

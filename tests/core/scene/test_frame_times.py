@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How much time frames simulate: the integral of the time scale."""
+"""Test the simulated time of frames: the integral of the time scale."""
 
 from __future__ import annotations
 

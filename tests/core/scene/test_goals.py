@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What may be asked of goals, and that files keep it."""
+"""Test valid and refused goals, and their storage in files."""
 
 from __future__ import annotations
 

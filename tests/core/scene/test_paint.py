@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What can be painted, and settings with one value a tet."""
+"""Test paintable settings, and settings with one value a tet."""
 
 from __future__ import annotations
 

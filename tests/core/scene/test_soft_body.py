@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""How a body starts."""
+"""Test the start of a body."""
 
 from __future__ import annotations
 

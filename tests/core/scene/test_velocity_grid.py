@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What of grids of velocities is refused, and how files keep them."""
+"""Test refused grids of velocities, and their storage in files."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is of another kind than a member of a scene is refused when the member is given, in words
-that name it."""
+"""Test that a value of the wrong kind is refused when a member of a scene gets it, in words that
+name it.
+"""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _density(model: type[Material], f: torch.Tensor, poisson: float) -> torch.Te
 
 
 def _gradient(function, x: torch.Tensor, h: float = 1e-6) -> torch.Tensor:
-    """By central differences."""
+    """The gradient by central differences."""
     out = torch.zeros_like(x)
     for index in range(x.numel()):
         ends = []

@@ -51,7 +51,7 @@ class Close:
 
 
 def close(bodies: list[TetMesh], collider: Points, area_weighted: bool) -> Close:
-    """What is close, of bodies whose first is not close to anything."""
+    """The close parts of bodies, the first of which is not close to anything."""
     scene = Scene(
         [SoftBody(mesh, name=f"Body {number}") for number, mesh in enumerate(bodies)],
         colliders=[Collider(collider, [[0, 1, 2]])],
@@ -67,7 +67,7 @@ def close(bodies: list[TetMesh], collider: Points, area_weighted: bool) -> Close
 def collisions_at(
     surface: CollisionSurface, points: Points, area_weighted: bool
 ) -> NormalCollisions:
-    """What is closer than ``REACH`` at (V, 3) points."""
+    """The collisions closer than ``REACH`` at (V, 3) points."""
     distances = np.full((len(surface.names),) * 2, REACH)
     detection = Detection(surface, distances)
     detection.build_swept_candidates(points, points)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ipctk makes of a surface: an independent opinion on collisions, their weights and energy."""
+"""Collisions by ipctk: an independent opinion on collisions, their weights and energy."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def reference_filter(surface: CollisionSurface) -> Any:
 def reference_collisions(
     surface: CollisionSurface, points: Points, distance: float, area_weighted: bool
 ) -> tuple[Any, Candidates]:
-    """Those of ipctk at (V, 3) points, and the candidates that it found."""
+    """The collisions of ipctk at (V, 3) points, and its candidates."""
     kit, mesh = ipctk(), reference_mesh(surface)
     candidates, found = kit.Candidates(), kit.NormalCollisions()
     candidates.build(mesh, np.asfortranarray(points), 0.51 * distance, kit.LBVH())
@@ -86,7 +86,7 @@ def potential_of(distance: float, stiffness: float, area_weighted: bool) -> Any:
 
 
 def reference_weights(found: Any, surface: CollisionSurface) -> dict[tuple[int, ...], float]:
-    """By a feature and the vertices of collisions."""
+    """The weights of ipctk by a feature and the vertices of collisions."""
     weights: dict[tuple[int, ...], float] = {}
     edges = surface.edges.tolist()
     for pair in found.vv_collisions:
@@ -107,7 +107,7 @@ def reference_weights(found: Any, surface: CollisionSurface) -> dict[tuple[int, 
 
 
 def own_weights(collisions: NormalCollisions) -> dict[tuple[int, ...], float]:
-    """The same of ours."""
+    """The weights of our collisions, by the same keys."""
     weights = {}
     corners = {POINTS: 2, POINT_EDGE: 3}
     for feature, vertices, weight in zip(

@@ -33,7 +33,7 @@ def limit_of(
 def share(
     meshes: list[TetMesh], moves: list[Points], colliders: list[Collider] | None = None
 ) -> float:
-    """Of the way that objects go as wholes."""
+    """The allowed fraction of displacements of whole objects."""
     surface, limit = limit_of(meshes, colliders)
     displacements = np.asarray(moves, dtype=float)[surface.object_of]
     return limit.approach(surface.rest, displacements).step_size

@@ -64,7 +64,9 @@ def expected(
     can_collide: np.ndarray,
     extras: np.ndarray = NOTHING,
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
-    """Those whose distance is at some moment less than the sum of their radii, and what is more."""
+    """The pairs whose distance at some moment is less than the sum of their radii and the extra
+    one.
+    """
     widest = radii + 0.5 * extras.max()
     places = [before + t * (after - before) for t in np.linspace(0.0, 1.0, MOMENTS)]
     pairs: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is known of pairs, once others are candidates."""
+"""Test the lasting facts about pairs when the candidates change."""
 
 from __future__ import annotations
 

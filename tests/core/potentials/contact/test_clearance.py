@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What happened in a frame that contact had no part in: nothing near is overlooked."""
+"""Test frames without contact: nothing near is overlooked."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_how_much_room_is_left_is_not_asked_where_the_next_frame_would_need_more
 
 
 def widened(points: np.ndarray, ratio: float) -> np.ndarray:
-    """By so much of their size, all around."""
+    """Points widened by a fraction of their size, all around."""
     return points + ratio * (points - points.mean(axis=0))
 
 

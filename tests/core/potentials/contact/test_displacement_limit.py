@@ -19,7 +19,7 @@ MEAN = (12.0 + 6.0 * 2.0**0.5) / 18.0
 
 
 def limited(moving: dict[int, Points], most: float = 1.0, table: float = -99.0) -> float:
-    """Of a large and a small body and a table, of which some objects go somewhere."""
+    """The limit for a large and a small body and a table, some of which move."""
     corners = np.array([[-50.0, -50, table], [50, -50, table], [0, 90, table]])
     scene = Scene(
         [SoftBody(LARGE), SoftBody(SMALL)],
@@ -34,7 +34,7 @@ def limited(moving: dict[int, Points], most: float = 1.0, table: float = -99.0) 
 
 
 def one(count: int, length: float) -> Points:
-    """One of so many vertices goes up, the others stay."""
+    """Displacements of a body: one vertex goes up, the others stay."""
     ways = np.zeros((count, 3))
     ways[0, 2] = length
     return ways

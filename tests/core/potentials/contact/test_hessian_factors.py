@@ -11,7 +11,7 @@ COUNT = 9
 
 @pytest.fixture
 def parts() -> list[HessianFactors]:
-    """Of which several lie between the same vertices; the last of some is there twice."""
+    """Factors of which several lie between the same vertices; the last of some is there twice."""
     random = np.random.default_rng(1)
     vertices = random.integers(0, COUNT - 1, (20, 4))
     vertices[10:, 3] = vertices[10:, 2]

@@ -64,7 +64,7 @@ class Pile:
         self.kept = KeptPairs(self.broad_phase, self.radii, margins / MARGIN_RATIO)
 
     def check(self, before: np.ndarray, after: np.ndarray) -> Candidates:
-        """What is found, once it is seen to be the same both ways."""
+        """Return the candidates, once both ways have found the same."""
         found = self.kept.candidates(before, after)
         wanted = self._alone.candidates(before, after, self.radii)
         np.testing.assert_array_equal(found.edge_edges, wanted.edge_edges)
@@ -73,7 +73,7 @@ class Pile:
 
     @property
     def share_looked_at(self) -> float:
-        """Of the leaves that searches from nothing would have looked at."""
+        """The share of leaves that this search looks at, among those of a search from nothing."""
         return self.broad_phase.looked_at / self._alone.looked_at
 
 
@@ -158,7 +158,7 @@ def test_one_vertex_through_everything_has_little_looked_at_anew() -> None:
 
 
 def _between(pile: Pile, found: Candidates, first: int = 0, second: int = 1) -> int:
-    """How many pairs of a face and a vertex are of two plates."""
+    """The number of pairs of a face and a vertex on two plates."""
     faces, vertices = found.face_vertices.T
     count = len(PLATE.surface)
     return int(((faces // count == first) & (pile.owners[vertices] == second)).sum())

@@ -60,7 +60,7 @@ def test_the_rest_of_a_step_in_which_few_were_in_the_way_is_looked_for_around_th
 
 
 def assert_within_reach(points: np.ndarray, trees: Counted) -> None:
-    """Of what candidates were found along."""
+    """Check that points stay within the reach along which candidates were found."""
     start, end, reach = trees.trajectories
     along = end - start
     squares = np.maximum((along**2).sum(axis=1), 1e-300)

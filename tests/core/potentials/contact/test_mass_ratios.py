@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is light below what is heavy."""
+"""Test light bodies below heavy ones."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What is small beside what is large."""
+"""Test small bodies beside large ones."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def held(origin: tuple[float, float, float]) -> SoftBody:
 
 
 def rested(others: list[SoftBody], colliders: list[Collider]) -> tuple[float, float]:
-    """How high above zero a small cube comes to rest, and how far it crept aside, in metres: it was
-    let go a little above, and pulled aside by less than friction holds."""
+    """The height at which a small cube comes to rest above zero, and its creep to the side, in
+    metres: it was let go a little above, and pulled aside by less than friction holds.
+    """
     small = cube(SIDE, 1e5, (0.3, 0.4, 1.2 * REACH), damping=20.0)
     scene = Scene(
         [small, *others], colliders=colliders, contact=Contact(friction=0.5, stiffness=1e4)

@@ -31,7 +31,9 @@ def surface_of(scene: Scene) -> CollisionSurface:
 
 
 def bodies(embedded: bool = True) -> list[SoftBody]:
-    """One whose boundary touches, with a vertex inside, and one with a surface around it."""
+    """Two bodies: the boundary of the first touches, with a vertex inside; the second has a
+    surface around it.
+    """
     around = ContactSurface(OCTAHEDRON, EIGHT) if embedded else None
     first = SoftBody(block((2, 2, 2)), name="Jelly")
     second = SoftBody(block((1, 2, 1), origin=(2.0, 0.0, 0.0)), contact_surface=around, name="Cake")
