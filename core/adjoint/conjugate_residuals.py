@@ -30,24 +30,24 @@ def conjugate_residuals(
     Source: Eisenstat, Elman and Schultz, "Variational Iterative Methods for Nonsymmetric Systems of
     Linear Equations", SIAM Journal on Numerical Analysis 20, 1983, the generalized method.
     """
-    found, residual = torch.zeros_like(rhs), scale * rhs
+    solution, residual = torch.zeros_like(rhs), scale * rhs
     size = float(residual.norm())
     directions: list[Tensor] = []
     images: list[Tensor] = []
     while float(residual.norm()) > tolerance * size:
         if len(images) == MAX_DIRECTIONS:
             return None
-        own = precondition(residual / scale)
-        reached = scale * image(own)
+        direction_next = precondition(residual / scale)
+        reached = scale * image(direction_next)
         whole = float(reached.norm())
         for direction, before in zip(directions, images, strict=True):
             along = float((before * reached).sum())
-            own, reached = own - along * direction, reached - along * before
+            direction_next, reached = direction_next - along * direction, reached - along * before
         length = float(reached.norm())
         if not length > ROUNDING_RATIO * whole:
             return None
-        directions.append(own / length)
+        directions.append(direction_next / length)
         images.append(reached / length)
         along = float((images[-1] * residual).sum())
-        found, residual = found + along * directions[-1], residual - along * images[-1]
-    return found
+        solution, residual = solution + along * directions[-1], residual - along * images[-1]
+    return solution

@@ -21,7 +21,7 @@ from .tape import TapeForces
 
 
 def field_change(
-    system: System, positions: Tensor, step: TimeStep, given: Quantities, frame: int
+    system: System, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int
 ) -> Callable[[Tensor], Tensor] | None:
     """(3, N) λ to (∂F/∂x)ᵀ λ − K λ, with what fields pull back at rest, F, and the K of what of
     their slope does, which is in the Hessian; None where fields are the same everywhere.
@@ -30,21 +30,21 @@ def field_change(
         system: whose fields they are.
         positions: (3, N) of the equilibrium.
         step: a static one that begins there.
-        given: quantities.
+        quantities: values by name, on autograd's tape or off it.
         frame: after which it was looked for.
     """
-    forces, plain = TapeForces(system), {name: own.detach() for name, own in given.items()}
+    forces, plain = TapeForces(system), {name: value.detach() for name, value in quantities.items()}
     with torch.enable_grad():
         at = positions.detach().requires_grad_()
         exact = forces.rate(at, torch.zeros_like(positions), plain, frame, 0.0)
-        force = exact - forces.of_step(at, step, plain, frame, 0.0)
+        force = exact - forces.step_gradient(at, step, plain, frame, 0.0)
     if not isinstance(force, Tensor) or not force.requires_grad:
         return None
-    own: Tensor = force
+    pull: Tensor = force
 
     def change(multiplier: Tensor) -> Tensor:
-        (found,) = torch.autograd.grad(own, at, multiplier, retain_graph=True)
-        return found * system.free
+        (change_of_force,) = torch.autograd.grad(pull, at, multiplier, retain_graph=True)
+        return change_of_force * system.free
 
     return change
 
@@ -70,7 +70,7 @@ class EquilibriumAdjoint:
         self._objective = IncrementalPotential(system, with_contact=False)
         self._gradients = Gradients(system, solved=True)
 
-    def pull_back(self, wanted: Tensor, given: Quantities) -> dict[str, Tensor]:
+    def pull_back(self, upstream: Tensor, quantities: Quantities) -> dict[str, Tensor]:
         """The gradient by the quantities that require grad, from the (3, N) one by positions."""
         system, objective, state = self._system, self._objective, self._state
         positions = state.positions.detach()
@@ -81,27 +81,27 @@ class EquilibriumAdjoint:
         step = TimeStep(positions, positions, 1.0, 1.0, is_static=True)
         contact = self._gradients.contact
         if contact is not None:
-            contact.begin(positions, step, given, state.frame, 0.0)
+            contact.begin(positions, step, quantities, state.frame, 0.0)
         solve.prepare(positions, contact)
-        if self._gradients.rubs(positions, given):
+        if self._gradients.rubs(positions, quantities):
             raise InstabilityError(_RUBS.format(system.names))
-        more = field_change(system, positions, step, given, state.frame)
-        multiplier = solve.solve(wanted * system.free, more, "the equilibrium")
-        names = [name for name, own in given.items() if own.requires_grad]
+        more = field_change(system, positions, step, quantities, state.frame)
+        multiplier = solve.solve(upstream * system.free, more, "the equilibrium")
+        names = [name for name, value in quantities.items() if value.requires_grad]
         with torch.enable_grad():
-            whole = self._pinned_on_tape(positions, given)
-            gradient = self._gradients.of_step(whole, step, given, state.frame, 0.0)
-            total = (whole * wanted).sum() - (gradient * multiplier).sum()
+            whole = self._pinned_on_tape(positions, quantities)
+            gradient = self._gradients.step_gradient(whole, step, quantities, state.frame, 0.0)
+            total = (whole * upstream).sum() - (gradient * multiplier).sum()
             if not total.requires_grad:
                 return {}
-            parts = torch.autograd.grad(total, [given[n] for n in names], allow_unused=True)
+            parts = torch.autograd.grad(total, [quantities[n] for n in names], allow_unused=True)
         return {name: part for name, part in zip(names, parts, strict=True) if part is not None}
 
-    def _pinned_on_tape(self, positions: Tensor, given: Quantities) -> Tensor:
+    def _pinned_on_tape(self, positions: Tensor, quantities: Quantities) -> Tensor:
         system, pins = self._system, self._system.moving_pins
         # What is pinned and stands still is where it began.
-        whole = torch.where(system.free, positions, given["positions"])
+        whole = torch.where(system.free, positions, quantities["positions"])
         if pins is None:
             return whole
-        at = pins.path.with_samples(given["pins"]).at(self._state.frame, 0.0)
+        at = pins.path.with_samples(quantities["pins"]).at(self._state.frame, 0.0)
         return whole.index_copy(1, pins.vertices, at)

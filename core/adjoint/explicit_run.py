@@ -25,7 +25,7 @@ from .step_adjoint import Course, StepAdjoint, SymplecticAdjoint, stages_of
 
 
 class RungeKuttaAdjoint(StepAdjoint):
-    """Of stages i at times n h with weights w,
+    """The adjoint of a Runge–Kutta step with stages i at times n h with weights w,
 
         v_i = r_i v + σ_i (a_0 + R) + n h ρ (a_{i−1} − a_0),   x_i = x + n h v_{i−1},
         x' = x + h Σ w v_i − h σ R,   v' = r v + σ a_0 + h Σ w τ (a_i − a_0),
@@ -44,18 +44,18 @@ class RungeKuttaAdjoint(StepAdjoint):
         for weight, stage in zip(self._weights, stages, strict=True):
             if weight:
                 self.positions.sub_(stage, alpha=weight * step)
-        by_place, by_speed = self.by_positions, self.by_velocities
-        self.by_velocities = whole.retention * by_speed
-        by_first = whole.impulse * by_speed
+        grad_place, grad_speed = self.grad_positions, self.grad_velocities
+        self.grad_velocities = whole.retention * grad_speed
+        grad_first = whole.impulse * grad_speed
         if self._needs_accelerations:
-            whole.add(by_speed, began, first)
-        gradients, time = (by_place, by_speed, by_first), (frame, since, until)
-        by_pushed = self._stages_back(began, accelerations, pushed, stages, gradients, time)
-        by_first += by_pushed
+            whole.add(grad_speed, began, first)
+        gradients, time = (grad_place, grad_speed, grad_first), (frame, since, until)
+        grad_pushed = self._stages_back(began, accelerations, pushed, stages, gradients, time)
+        grad_first += grad_pushed
         if reaction is not None:
-            self._reaction_back(reaction, by_pushed, by_place, course, by_first)
-        out = self.by_positions, self.by_velocities
-        self._accelerate_back(self.positions, began, first, by_first, (frame, since), out)
+            self._reaction_back(reaction, grad_pushed, grad_place, course, grad_first)
+        out = self.grad_positions, self.grad_velocities
+        self._accelerate_back(self.positions, began, first, grad_first, (frame, since), out)
 
     def _stages_back(
         self,
@@ -72,47 +72,49 @@ class RungeKuttaAdjoint(StepAdjoint):
             gradients: by x', by v', and by a_0, which grows.
             time: the frame, and when in it the step begins and ends.
         """
-        step, (by_place, by_speed, by_first) = self._step, gradients
-        by_pushed = torch.zeros_like(by_first)
-        by_stage: Tensor | None = None
-        by_surplus: Tensor | None = None
+        step, (grad_place, grad_speed, grad_first) = self._step, gradients
+        grad_pushed = torch.zeros_like(grad_first)
+        grad_stage: Tensor | None = None
+        grad_surplus: Tensor | None = None
         frame, since, until = time
         for i in reversed(range(1, len(stages))):
             node, weight, first = self._nodes[i], self._weights[i], accelerations[0]
-            own, rest = self.span(node), self.span(1.0 - node)
+            span, rest = self.span(node), self.span(1.0 - node)
             before = self.span(node - self._nodes[i - 1])
-            by_own = (weight * step * rest.retention) * by_speed
-            by_own = by_own if by_surplus is None else by_own.add_(by_surplus)
-            by_first -= by_own
-            ended = by_place * (weight * step)
-            by_stage = ended if by_stage is None else by_stage.add_(ended)
+            grad_own = (weight * step * rest.retention) * grad_speed
+            grad_own = grad_own if grad_surplus is None else grad_own.add_(grad_surplus)
+            grad_first -= grad_own
+            ended = grad_place * (weight * step)
+            grad_stage = ended if grad_stage is None else grad_stage.add_(ended)
             at = torch.add(self.positions, stages[i - 1], alpha=node * step)
-            by_at, when = torch.zeros_like(at), (frame, since + node * (until - since))
+            grad_at, when = torch.zeros_like(at), (frame, since + node * (until - since))
             acceleration = accelerations[i] if self._needs_accelerations else None
-            self._accelerate_back(at, stages[i], acceleration, by_own, when, (by_at, by_stage))
-            self.by_positions = self.by_positions + by_at
-            self.by_velocities.addcmul_(own.retention, by_stage)
-            by_pushed.addcmul_(own.impulse, by_stage)
+            self._accelerate_back(
+                at, stages[i], acceleration, grad_own, when, (grad_at, grad_stage)
+            )
+            self.grad_positions = self.grad_positions + grad_at
+            self.grad_velocities.addcmul_(span.retention, grad_stage)
+            grad_pushed.addcmul_(span.impulse, grad_stage)
             if acceleration is not None:
-                own.add(by_stage, began, pushed)
-                rest.add_retention(weight * step * by_speed, acceleration - first)
-                before.add_retention(node * step * by_stage, accelerations[i - 1] - first)
+                span.add(grad_stage, began, pushed)
+                rest.add_retention(weight * step * grad_speed, acceleration - first)
+                before.add_retention(node * step * grad_stage, accelerations[i - 1] - first)
             if i > 1:
-                by_surplus = (node * step * before.retention) * by_stage
-            by_stage = by_at.mul_(node * step)
-        assert by_stage is not None
-        self.by_velocities += by_stage
+                grad_surplus = (node * step * before.retention) * grad_stage
+            grad_stage = grad_at.mul_(node * step)
+        assert grad_stage is not None
+        self.grad_velocities += grad_stage
         if self._weights[0]:
-            self.by_velocities.add_(by_place, alpha=self._weights[0] * step)
-        return by_pushed
+            self.grad_velocities.add_(grad_place, alpha=self._weights[0] * step)
+        return grad_pushed
 
     def _stages(self, began: Tensor, accelerations: list[Tensor], pushed: Tensor) -> list[Tensor]:
         """(3, N) velocities of each."""
         stages = [began]
         for i in range(1, len(self._nodes)):
             node = self._nodes[i]
-            own, before = self.span(node), self.span(node - self._nodes[i - 1])
-            stage = (own.retention * began).addcmul_(own.impulse, pushed)
+            span, before = self.span(node), self.span(node - self._nodes[i - 1])
+            stage = (span.retention * began).addcmul_(span.impulse, pushed)
             if i > 1:
                 surplus = accelerations[i - 1] - accelerations[0]
                 stage.addcmul_(before.retention, surplus, value=node * self._step)
@@ -120,20 +122,27 @@ class RungeKuttaAdjoint(StepAdjoint):
         return stages
 
     def _accelerations(self, course: Course) -> list[Tensor]:
-        """Of each stage; of the last, which the end of the step tells, where it is asked for."""
-        found = course.accelerations
+        """Return the accelerations of each stage; that of the last from the end of the step,
+        where it is needed.
+        """
+        accelerations = course.accelerations
         if not self._needs_accelerations:
-            return found
-        whole, first = self.span(1.0), found[0]
+            return accelerations
+        whole, first = self.span(1.0), accelerations[0]
         left = self.velocities - whole.retention * course.velocities - whole.impulse * first
         parts = list(zip(self._nodes, self._weights, strict=True))
-        for (node, weight), own in zip(parts[1:-1], found[1:], strict=True):
-            left.addcmul_(self.span(1.0 - node).retention, own - first, value=-weight * self._step)
+        for (node, weight), acceleration in zip(parts[1:-1], accelerations[1:], strict=True):
+            left.addcmul_(
+                self.span(1.0 - node).retention, acceleration - first, value=-weight * self._step
+            )
         node, weight = parts[-1]
-        return [*found, first + left / (weight * self._step * self.span(1.0 - node).retention)]
+        return [
+            *accelerations,
+            first + left / (weight * self._step * self.span(1.0 - node).retention),
+        ]
 
     def _predicted(self, course: Course) -> GroundReaction | None:
-        """What the ground does at the end of a step of symplectic Euler."""
+        """Return the ground's reaction at the end of a step of symplectic Euler."""
         meeting = self._meeting(course, 0)
         if meeting is None or self.ground is None:
             return None
@@ -148,28 +157,30 @@ class RungeKuttaAdjoint(StepAdjoint):
     def _reaction_back(
         self,
         reaction: GroundReaction,
-        by_pushed: Tensor,
-        by_place: Tensor,
+        grad_pushed: Tensor,
+        grad_place: Tensor,
         course: Course,
-        by_first: Tensor,
+        grad_first: Tensor,
     ) -> None:
         """From the (3, N) gradients by a_0 + R and by x' to those by x, v and a_0 of the
         prediction."""
         whole, at, first = self.span(1.0), reaction.vertices, course.accelerations[0]
         impulse, retention = whole.impulse[at], whole.retention[at]
-        by_reaction = by_pushed.index_select(1, at)
-        by_change = (by_reaction / impulse).sub_(by_place.index_select(1, at), alpha=self._step)
-        by_before, by_speed = reaction.back(by_change)
-        by_speed.add_(by_before, alpha=self._step)
-        self.by_positions.index_add_(1, at, by_before)
-        self.by_velocities.index_add_(1, at, retention * by_speed)
-        by_first.index_add_(1, at, impulse * by_speed)
+        grad_reaction = grad_pushed.index_select(1, at)
+        grad_change = (grad_reaction / impulse).sub_(
+            grad_place.index_select(1, at), alpha=self._step
+        )
+        grad_before, grad_speed = reaction.back(grad_change)
+        grad_speed.add_(grad_before, alpha=self._step)
+        self.grad_positions.index_add_(1, at, grad_before)
+        self.grad_velocities.index_add_(1, at, retention * grad_speed)
+        grad_first.index_add_(1, at, impulse * grad_speed)
         if self._needs_accelerations:
-            by_impulse = by_speed * first.index_select(1, at)
-            by_impulse.sub_(by_reaction * reaction.change / impulse.square())
-            whole.by_impulse.index_add_(0, at, by_impulse.sum(0))
-            by_retention = by_speed * course.velocities.index_select(1, at)
-            whole.by_retention.index_add_(0, at, by_retention.sum(0))
+            grad_impulse = grad_speed * first.index_select(1, at)
+            grad_impulse.sub_(grad_reaction * reaction.change / impulse.square())
+            whole.grad_impulse.index_add_(0, at, grad_impulse.sum(0))
+            grad_retention = grad_speed * course.velocities.index_select(1, at)
+            whole.grad_retention.index_add_(0, at, grad_retention.sum(0))
 
 
 @dataclass(frozen=True)
@@ -225,20 +236,26 @@ class ExplicitRun:
         self._frames.append(_Frame(before, after.substeps, self._stepper.checkpoints))
 
     def pull_back(
-        self, wanted: list[tuple[Tensor, Tensor]], given: Quantities
+        self, upstream: list[tuple[Tensor, Tensor]], quantities: Quantities
     ) -> dict[str, Tensor]:
         """The gradient by the quantities that require grad.
 
         Args:
-            wanted: of each frame the (3, N) gradients by its positions and velocities.
-            given: leaves of autograd's tape.
+            upstream: of each frame the (3, N) gradients by its positions and velocities.
+            quantities: leaves of autograd's tape.
         """
-        found = {name: torch.zeros_like(own) for name, own in given.items() if own.requires_grad}
+        grads = {
+            name: torch.zeros_like(value)
+            for name, value in quantities.items()
+            if value.requires_grad
+        }
         gradients = [torch.zeros_like(self._system.rest_positions()) for _ in range(2)]
-        back, step, flow = None, None, plastic_adjoint(self._system, given, found)
-        for frame, own in zip(reversed(self._frames), reversed(wanted), strict=True):
-            gradients = [carried + more for carried, more in zip(gradients, own, strict=True)]
-            if not any(bool(part.any()) for part in (*gradients, flow.by_plastic)):
+        back, step, flow = None, None, plastic_adjoint(self._system, quantities, grads)
+        for frame, frame_upstream in zip(reversed(self._frames), reversed(upstream), strict=True):
+            gradients = [
+                carried + more for carried, more in zip(gradients, frame_upstream, strict=True)
+            ]
+            if not any(bool(part.any()) for part in (*gradients, flow.grad_plastic)):
                 continue
             seconds = self._system.frame_times.of(frame.before.frame) / frame.steps
             if back is None or step is None or step.step != seconds:
@@ -251,17 +268,17 @@ class ExplicitRun:
             back.finish()
         flow.finish()
         for name, carried in zip(("positions", "velocities"), gradients, strict=True):
-            if name in found:
-                found[name] += carried
-        return found
+            if name in grads:
+                grads[name] += carried
+        return grads
 
     def _adjoint(
         self, seconds: float, flow: PlasticAdjoint | CompiledPlasticAdjoint
     ) -> StepAdjoint:
         is_single = len(stages_of(self._integrator)[0]) == 1
         kind = SymplecticAdjoint if is_single else RungeKuttaAdjoint
-        given, found, own = flow.given, flow.found, flow.products
-        return kind(self._system, self._integrator, seconds, given, found, own)
+        quantities, grads, products = flow.quantities, flow.grads, flow.products
+        return kind(self._system, self._integrator, seconds, quantities, grads, products)
 
     def _frame_back(
         self,
@@ -294,12 +311,12 @@ class ExplicitRun:
             for number in reversed(numbers):
                 times, strain = (number / count, (number + 1) / count), strains.pop()
                 if flow:
-                    back.by_positions += flow.enter(back.positions, strain, step.step)
+                    back.grad_positions += flow.enter(back.positions, strain, step.step)
                 back.back(record.courses.pop(), before.frame, *times)
                 if flow:
                     flow.leave()
             flow.settle()
-            gradients = [back.by_positions, back.by_velocities]
+            gradients = [back.grad_positions, back.grad_velocities]
         return gradients
 
 

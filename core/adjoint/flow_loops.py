@@ -56,7 +56,7 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class FlowAdjointKernel:
-    """Of the tets of one elasticity.
+    """The adjoint of plastic flow in the tets of one elasticity.
 
     What a step finds by the rest shape of a tet waits, added up, until the tet has another one.
 
@@ -72,10 +72,10 @@ class FlowAdjointKernel:
         #: How the work of steps changes with the rest shapes there.
         self.products = RestProducts(tets)
         #: The (5, M) gradient by the constants.
-        self.by_constants: NDArray[Any] = np.zeros_like(self._constants)
+        self.grad_constants: NDArray[Any] = np.zeros_like(self._constants)
         #: (2, 9, M) of steps that wait, and of all others.
-        self._found = self.products.sums[:9], np.zeros_like(self.products.sums[:9])
-        self._by_edges: NDArray[Any] = np.zeros_like(self._found[0])
+        self._sums = self.products.sums[:9], np.zeros_like(self.products.sums[:9])
+        self._grad_edges: NDArray[Any] = np.zeros_like(self._sums[0])
         # The principal axes of the step after, from which those of a step are soon found.
         self._axes = np.broadcast_to(np.eye(3), rest.shape).astype(rest.dtype)
 
@@ -85,7 +85,7 @@ class FlowAdjointKernel:
         seconds: float,
         before: Tensor,
         plastic: Tensor,
-        by_plastic: Tensor,
+        grad_plastic: Tensor,
         out: Tensor,
     ) -> None:
         """Takes a (10, M) gradient by the ``plastic`` strain that the tets have, after they flowed
@@ -98,47 +98,49 @@ class FlowAdjointKernel:
             self._corners,
             self._constants,
             seconds,
-            (before.numpy(), plastic.numpy(), by_plastic.numpy()),
+            (before.numpy(), plastic.numpy(), grad_plastic.numpy()),
             (self._rest, tets.gradients_by_tet, tets.metric_by_tet),
-            self._found,
+            self._sums,
             self._axes,
-            self.by_constants,
-            self._by_edges,
+            self.grad_constants,
+            self._grad_edges,
         )
         if changed:
             tets.forget_passes(is_written=True)
         if flowed:
-            sum_at_vertices(self._by_edges, self._corners, out.numpy())
+            sum_at_vertices(self._grad_edges, self._corners, out.numpy())
 
-    def settle(self, by_plastic: Tensor) -> None:
+    def settle(self, grad_plastic: Tensor) -> None:
         """Adds what waits to the (10, M) gradient by plastic strains."""
         use_threads(len(self._tets), TETS_PER_THREAD)
-        _settle(*self._found, self._rest, self._tets.gradients_by_tet, by_plastic.numpy())
+        _settle(*self._sums, self._rest, self._tets.gradients_by_tet, grad_plastic.numpy())
 
     def finish(self) -> RestProducts:
-        """Of all steps, and of what the shape gradients were before all flow."""
-        waiting, others = self._found
+        """Return the products of all steps, including the gradient by the shape gradients before
+        all flow.
+        """
+        waiting, others = self._sums
         waiting += others
         others.fill(0.0)
         return self.products
 
 
 @compiled(parallel=True)
-def _settle(waiting: Any, others: Any, rest: Any, gradients: Any, by_plastic: Any) -> None:
+def _settle(waiting: Any, others: Any, rest: Any, gradients: Any, grad_plastic: Any) -> None:
     for e in shared_range(rest.shape[0]):
-        _leave(waiting, others, rest, gradients, by_plastic, e)
+        _leave(waiting, others, rest, gradients, grad_plastic, e)
 
 
 @compiled()
-def _leave(waiting: Any, others: Any, rest: Any, gradients: Any, by_plastic: Any, e: int) -> None:
+def _leave(waiting: Any, others: Any, rest: Any, gradients: Any, grad_plastic: Any, e: int) -> None:
     """With G = G₀ F_p⁻¹ what is by G, K G⁻ᵀ, is G₀ᵀ K G⁻ᵀ by F_p⁻¹, and K G₀⁻ᵀ by G₀."""
-    own, g = column(waiting, e), matrix_in(gradients, e)
-    add_to_column(others, e, 1.0, own)
-    add_to_column(waiting, e, -1.0, own)
+    products, g = column(waiting, e), matrix_in(gradients, e)
+    add_to_column(others, e, 1.0, products)
+    add_to_column(waiting, e, -1.0, products)
     turned = cofactors(g)
     scale = 1.0 / (g[0] * turned[0] + g[1] * turned[1] + g[2] * turned[2])
-    by_inverse = matmul3(transposed(matrix_in(rest, e)), matmul3(own, turned))
-    add_to_column(by_plastic, e, scale, by_inverse)
+    grad_inverse = matmul3(transposed(matrix_in(rest, e)), matmul3(products, turned))
+    add_to_column(grad_plastic, e, scale, grad_inverse)
 
 
 @compiled(parallel=True, allocates=True)
@@ -149,9 +151,9 @@ def _flow_back(
     seconds: float,
     strains: Any,
     shapes: Any,
-    found: Any,
+    sums: Any,
     axes: Any,
-    by_constants: Any,
+    grad_constants: Any,
     out: Any,
 ) -> Any:
     """Into (9, M) ``out`` the gradient by the edges of tets; counts those whose strain the step has
@@ -161,19 +163,19 @@ def _flow_back(
         strains: before the step and after it, and the gradient by them.
         shapes: shape gradients before all flow and now, and the metric.
     """
-    before, plastic, by_plastic = strains
+    before, plastic, grad_plastic = strains
     rest, gradients, metric = shapes
-    waiting, others = found
+    waiting, others = sums
     count, changed, flowed = corners.shape[1], 0, 0
     for chunk in shared_range((count + TETS_PER_CHUNK - 1) // TETS_PER_CHUNK):
         edges, f, c = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
-        values, factors, by_values = np.empty(3), np.empty(3), np.empty(3)
+        values, factors, grad_values = np.empty(3), np.empty(3), np.empty(3)
         for e in range(chunk * TETS_PER_CHUNK, min(count, (chunk + 1) * TETS_PER_CHUNK)):
             for row in range(9):
                 out[row, e] = 0.0
             is_changed = _is_changed(before, plastic, e)
             if is_changed:
-                _leave(waiting, others, rest, gradients, by_plastic, e)
+                _leave(waiting, others, rest, gradients, grad_plastic, e)
                 _take(before, plastic, e, f)
                 write_rest(f, rest, e, gradients, metric)
                 changed += 1
@@ -188,26 +190,26 @@ def _flow_back(
             growth = growth_at(c, constants, e, yield_stress, seconds, values, factors)
             if growth > 0.0:
                 if not is_changed:
-                    _leave(waiting, others, rest, gradients, by_plastic, e)
-                by_c = _tet_back(
-                    growth, seconds, c, v, values, factors, constants, plastic, by_plastic,
-                    by_constants, by_values, e,
+                    _leave(waiting, others, rest, gradients, grad_plastic, e)
+                grad_c = _tet_back(
+                    growth, seconds, c, v, values, factors, constants, plastic, grad_plastic,
+                    grad_constants, grad_values, e,
                 )  # fmt: skip
                 # C = FᵀF, and the edges D are in F = D G: X, that by these, and DᵀX.
-                turned = matmul3(by_c, transposed(matrix_in(gradients, e)))
-                by_edges = scaled(2.0, matmul3(matrix_of(f), turned))
-                set_column(out, e, by_edges)
-                add_to_column(waiting, e, 1.0, matmul3(transposed(matrix_of(edges)), by_edges))
+                turned = matmul3(grad_c, transposed(matrix_in(gradients, e)))
+                grad_edges = scaled(2.0, matmul3(matrix_of(f), turned))
+                set_column(out, e, grad_edges)
+                add_to_column(waiting, e, 1.0, matmul3(transposed(matrix_of(edges)), grad_edges))
                 flowed += 1
     return changed, flowed
 
 
 @compiled()
 def _is_changed(before: Any, plastic: Any, e: int) -> bool:
-    found = False
+    is_changed = False
     for row in range(10):
-        found |= before[row, e] != plastic[row, e]
-    return found
+        is_changed |= before[row, e] != plastic[row, e]
+    return is_changed
 
 
 @compiled()
@@ -228,111 +230,111 @@ def _tet_back(
     factors: Any,
     constants: Any,
     plastic: Any,
-    by_plastic: Any,
-    by_constants: Any,
-    by_values: Any,
+    grad_plastic: Any,
+    grad_constants: Any,
+    grad_values: Any,
     e: int,
 ) -> Any:
-    """Takes ``by_plastic`` of a tet that flows back; the gradient by C."""
-    axes, old, by_new = matrix_of(v), column(plastic, e), column(by_plastic, e)
+    """Takes ``grad_plastic`` of a tet that flows back; the gradient by C."""
+    axes, old, grad_new = matrix_of(v), column(plastic, e), column(grad_plastic, e)
     stretch = function_of(axes, factors[0], factors[1], factors[2])
-    by_growth, limit, by_old = by_plastic[9, e], constants[4, e], _NOTHING
+    grad_growth, limit, grad_old = grad_plastic[9, e], constants[4, e], _NOTHING
     if plastic[9, e] + growth > limit:
-        limited = _limit_back(matmul3(old, stretch), old, limit, growth, by_growth, by_new)
-        by_growth, by_new, by_old = limited[0], limited[2:11], limited[11:20]
-        by_constants[4, e] += limited[1]
-    set_column(by_plastic, e, matmul3(by_new, stretch))
-    add_to_column(by_plastic, e, 1.0, by_old)
-    by_stretch = in_axes(matmul3(transposed(old), by_new), axes)
+        limited = _limit_back(matmul3(old, stretch), old, limit, growth, grad_growth, grad_new)
+        grad_growth, grad_new, grad_old = limited[0], limited[2:11], limited[11:20]
+        grad_constants[4, e] += limited[1]
+    set_column(grad_plastic, e, matmul3(grad_new, stretch))
+    add_to_column(grad_plastic, e, 1.0, grad_old)
+    grad_stretch = in_axes(matmul3(transposed(old), grad_new), axes)
     half = _values_back(
-        growth, by_growth, seconds, c, strains, factors, by_stretch, constants, by_constants,
-        plastic, by_plastic, e, by_values,
+        growth, grad_growth, seconds, c, strains, factors, grad_stretch, constants, grad_constants,
+        plastic, grad_plastic, e, grad_values,
     )  # fmt: skip
-    return from_axes(by_stretch, c, factors, -half, by_values, axes)
+    return from_axes(grad_stretch, c, factors, -half, grad_values, axes)
 
 
 @compiled()
 def _values_back(
     growth: float,
-    by_growth: float,
+    grad_growth: float,
     seconds: float,
     c: Any,
     strains: Any,
     factors: Any,
-    by_stretch: Any,
+    grad_stretch: Any,
     constants: Any,
-    by_constants: Any,
+    grad_constants: Any,
     plastic: Any,
-    by_plastic: Any,
+    grad_plastic: Any,
     e: int,
-    by_values: Any,
+    grad_values: Any,
 ) -> float:
-    """The gradients by the constants, by α, and by the eigenvalues of C into ``by_values``; s/2."""
+    """Add the gradients by the constants, by α, and by the eigenvalues of C; return s/2."""
     mu, hardening, creep = constants[0, e], constants[2, e], constants[3, e]
     size = math.sqrt(strains[0] ** 2 + strains[1] ** 2 + strains[2] ** 2)
-    s, by_s, trace = math.sqrt(1.5) * growth / size, 0.0, 0.0
-    by_values[0], by_values[1] = by_stretch[0] * factors[0], by_stretch[3] * factors[1]
-    by_values[2] = by_stretch[5] * factors[2]
+    s, grad_s, trace = math.sqrt(1.5) * growth / size, 0.0, 0.0
+    grad_values[0], grad_values[1] = grad_stretch[0] * factors[0], grad_stretch[3] * factors[1]
+    grad_values[2] = grad_stretch[5] * factors[2]
     for i in range(3):
-        by_s, by_values[i] = by_s - by_values[i] * strains[i], -s * by_values[i]
-    by_growth += by_s * math.sqrt(1.5) / size
-    stiffness, relaxed, by_time = 3.0 * mu + hardening, 1.0, 0.0
+        grad_s, grad_values[i] = grad_s - grad_values[i] * strains[i], -s * grad_values[i]
+    grad_growth += grad_s * math.sqrt(1.5) / size
+    stiffness, relaxed, grad_time = 3.0 * mu + hardening, 1.0, 0.0
     if creep > 0.0:
         relaxed = -math.expm1(-seconds / creep)
         if creep > _LEAST_CREEP_RATIO * seconds:
-            by_time = -(1.0 - relaxed) * seconds / creep**2
+            grad_time = -(1.0 - relaxed) * seconds / creep**2
     flexibility = relaxed / stiffness
-    excess, by_stress = growth / flexibility, flexibility * by_growth
-    by_stiffness = -by_growth * growth / stiffness
-    by_constants[0, e] += math.sqrt(6.0) * size * by_stress + 3.0 * by_stiffness
-    by_constants[1, e] -= by_stress
-    by_constants[2, e] += by_stiffness - plastic[9, e] * by_stress
-    by_constants[3, e] += by_growth * excess / stiffness * by_time
-    by_plastic[9, e] -= hardening * by_stress
-    by_size = math.sqrt(6.0) * mu * by_stress - by_s * s / size
+    excess, grad_stress = growth / flexibility, flexibility * grad_growth
+    grad_stiffness = -grad_growth * growth / stiffness
+    grad_constants[0, e] += math.sqrt(6.0) * size * grad_stress + 3.0 * grad_stiffness
+    grad_constants[1, e] -= grad_stress
+    grad_constants[2, e] += grad_stiffness - plastic[9, e] * grad_stress
+    grad_constants[3, e] += grad_growth * excess / stiffness * grad_time
+    grad_plastic[9, e] -= hardening * grad_stress
+    grad_size = math.sqrt(6.0) * mu * grad_stress - grad_s * s / size
     for i in range(3):
-        by_values[i] += by_size * strains[i] / size
-        trace += by_values[i]
+        grad_values[i] += grad_size * strains[i] / size
+        trace += grad_values[i]
     for i in range(3):
-        by_values[i] = 0.5 * (by_values[i] - trace / 3.0) / c[i, i]
+        grad_values[i] = 0.5 * (grad_values[i] - trace / 3.0) / c[i, i]
     return float(0.5 * s)
 
 
 @compiled(allocates=True)
 def _limit_back(
-    new: Any, old: Any, limit: float, growth: float, by_growth: float, by_new: Any
+    new: Any, old: Any, limit: float, growth: float, grad_growth: float, grad_new: Any
 ) -> Any:
     """Takes the gradients by the growth and F_p⁻¹ after the limit to those before: by the growth,
     by the limit, and by the F_p⁻¹ that it is and that it was."""
     inverse, c, v = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     size = _size(new, inverse, c, v)
     if size <= limit:
-        return (by_growth, 0.0, *by_new, *_NOTHING)
-    power, axes, by_values = 0.5 * (limit / size - 1.0), matrix_of(v), np.empty(3)
-    by_function = in_axes(matmul3(by_new, transposed(new)), axes)
-    diagonal = by_function[0], by_function[3], by_function[5]
-    powers, by_power = np.empty(3), 0.0
+        return (grad_growth, 0.0, *grad_new, *_NOTHING)
+    power, axes, grad_values = 0.5 * (limit / size - 1.0), matrix_of(v), np.empty(3)
+    grad_function = in_axes(matmul3(grad_new, transposed(new)), axes)
+    diagonal = grad_function[0], grad_function[3], grad_function[5]
+    powers, grad_power = np.empty(3), 0.0
     for i in range(3):
         powers[i] = c[i, i] ** power
-        by_power += diagonal[i] * powers[i] * math.log(c[i, i])
-    by_limit, by_size = 0.5 * by_power / size, -0.5 * by_power * limit / size**2
+        grad_power += diagonal[i] * powers[i] * math.log(c[i, i])
+    grad_limit, grad_size = 0.5 * grad_power / size, -0.5 * grad_power * limit / size**2
     for i in range(3):
-        own = diagonal[i] * power * powers[i] + by_size * math.log(c[i, i]) / (6.0 * size)
-        by_values[i] = own / c[i, i]
-    by_symmetric = from_axes(by_function, c, powers, power, by_values, axes)
-    kept = matmul3(function_of(axes, powers[0], powers[1], powers[2]), by_new)
-    by_new = add3(kept, scaled(2.0, matmul3(by_symmetric, new)))
-    size, by_old = _size(old, inverse, c, v), _NOTHING
+        slope = diagonal[i] * power * powers[i] + grad_size * math.log(c[i, i]) / (6.0 * size)
+        grad_values[i] = slope / c[i, i]
+    grad_symmetric = from_axes(grad_function, c, powers, power, grad_values, axes)
+    kept = matmul3(function_of(axes, powers[0], powers[1], powers[2]), grad_new)
+    grad_new = add3(kept, scaled(2.0, matmul3(grad_symmetric, new)))
+    size, grad_old = _size(old, inverse, c, v), _NOTHING
     if growth <= limit - size:
-        return (by_growth, by_limit, *by_new, *by_old)
+        return (grad_growth, grad_limit, *grad_new, *grad_old)
     if size < limit:
-        by_limit += by_growth
+        grad_limit += grad_growth
         if size > _LEAST_STRAIN:
             for i in range(3):
-                by_values[i] = -by_growth * math.log(c[i, i]) / (3.0 * size * c[i, i])
-            own_axes = function_of(matrix_of(v), by_values[0], by_values[1], by_values[2])
-            by_old = matmul3(own_axes, old)
-    return (0.0, by_limit, *by_new, *by_old)
+                grad_values[i] = -grad_growth * math.log(c[i, i]) / (3.0 * size * c[i, i])
+            own_axes = function_of(matrix_of(v), grad_values[0], grad_values[1], grad_values[2])
+            grad_old = matmul3(own_axes, old)
+    return (0.0, grad_limit, *grad_new, *grad_old)
 
 
 @compiled()

@@ -47,7 +47,7 @@ class Controlled(Protocol):
     """A simulation under a control."""
 
     def residual(self, control: Tensor) -> Tensor:
-        """What is left to go, a (R,) vector."""
+        """Return the remaining distances, a (R,) vector."""
         ...
 
     def linearized(self, control: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
@@ -119,7 +119,7 @@ class LeastControlSearch:
         # |J| at least.
         self._largest = 0.0
 
-    def found(self, start: Tensor) -> LeastControl:
+    def minimized(self, start: Tensor) -> LeastControl:
         """The best from a control ``start``."""
         point, stalled = self._at(start), 0
         ratio = self._largest = point.gradient_ratio
@@ -185,20 +185,20 @@ class LeastControlSearch:
         size = self._trial / max(self._largest * length, TINY)
         changed = self._problem.residual(point.control + size * direction)
         self._heard(point.residual, self._runs / self._max_runs)
-        found = (changed - point.residual) / size
-        self._largest = max(self._largest, float(found.norm()) / max(length, TINY))
-        return found
+        image = (changed - point.residual) / size
+        self._largest = max(self._largest, float(image.norm()) / max(length, TINY))
+        return image
 
     def _searched(self, point: _Point, direction: Tensor, weight: float) -> _Point | None:
-        """Where as much of a step as lowers the cost leads."""
+        """Return the point after the largest part of a step that lowers the cost."""
         share = 1.0
         while share >= LEAST_SHARE and self._runs < self._max_runs:
             try:
-                found = self._at(point.control + share * direction)
+                point_next = self._at(point.control + share * direction)
             except InstabilityError:  # the run failed, or there is no derivative through it
-                found = None
-            if found is not None and found.cost(weight) < point.cost(weight):
-                return found
+                point_next = None
+            if point_next is not None and point_next.cost(weight) < point.cost(weight):
+                return point_next
             share *= 0.5
         return None
 
@@ -215,7 +215,7 @@ _Place = tuple[int, NDArray[np.int64], Tensor]
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """Where vertices of a body are to be.
+    """A key: target positions of a body's vertices at a frame.
 
     Args:
         frame: when, 1 or later.
@@ -287,10 +287,10 @@ def follow_keys(
         InstabilityError: when a simulation fails.
     """
     prepared = prepare(scene)[0]
-    points = tet_mesh_of(own := chosen_body(prepared, body)).vertices
+    points = tet_mesh_of(followed := chosen_body(prepared, body)).vertices
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
     near = NEAR_DIAGONALS * diagonal if tolerance is None else tolerance
-    wanted = _all_checked(keys, own, len(points))
+    places = _all_checked(keys, followed, len(points))
     frames = max(key.frame for key in keys)
     options["integrator"] = integrator or ImplicitEuler(SOLVED_M_PER_S)
     # Before it is searched without what there are no gradients through.
@@ -299,14 +299,14 @@ def follow_keys(
 
     def problem_of(scene: Scene) -> _Problem:
         control = kind(scene, body, frames, options.get("frame_time", 1.0 / 24.0))
-        return _Problem(control, wanted, body, frames, options)
+        return _Problem(control, places, body, frames, options)
 
     search = _Search(near, diagonal, max_runs, observe)
     problem, free = problem_of(prepared), _without_obstacles(prepared)
-    found = search.best(problem, None if free is None else problem_of(free))
-    control, distance = problem.control, problem.farthest(found.residual)
-    accelerations = (found.control / control.weights).transpose(1, 2).numpy()
-    effort = float(found.control.square().sum() / frames) ** 0.5
+    best = search.best(problem, None if free is None else problem_of(free))
+    control, distance = problem.control, problem.farthest(best.residual)
+    accelerations = (best.control / control.weights).transpose(1, 2).numpy()
+    effort = float(best.control.square().sum() / frames) ** 0.5
     controlled, follows = control.applied(accelerations), distance <= near
     return Following(controlled, accelerations, effort, distance, follows, search.runs)
 
@@ -339,15 +339,15 @@ class _Search:
         """The best, from what would serve without obstacles, where there are some."""
         start = torch.zeros(problem.frames + 1, 3, problem.control.count, dtype=torch.float64)
         if free is not None and self._misses(problem, start):
-            start = self._found(free, start).control
-        return self._found(problem, start)
+            start = self._best_from(free, start).control
+        return self._best_from(problem, start)
 
     def _misses(self, problem: _Problem, control: Tensor) -> bool:
         """Whether a control leaves a key too far away."""
         self.runs += 1
         return problem.farthest(problem.residual(control)) > self._near
 
-    def _found(self, problem: _Problem, start: Tensor) -> LeastControl:
+    def _best_from(self, problem: _Problem, start: Tensor) -> LeastControl:
         """The best from a control."""
         before, left = self.runs, self._max_runs - self.runs
 
@@ -359,13 +359,15 @@ class _Search:
             return problem.farthest(residual) / self._near
 
         trial = self._trial * float(problem.weights.norm())
-        found = LeastControlSearch(problem, excess, trial, left, heard).found(start)
-        self.runs += found.runs
-        return found
+        best = LeastControlSearch(problem, excess, trial, left, heard).minimized(start)
+        self.runs += best.runs
+        return best
 
 
 def _without_obstacles(scene: Scene) -> Scene | None:
-    """None where there are none, or bodies may be attached to them."""
+    """Return the scene without obstacles; None where there are none, or bodies may be attached
+    to them.
+    """
     if scene.attachments or (scene.ground is None and scene.contact is None and not scene.spheres):
         return None
     return replace(scene, ground=None, colliders=[], contact=None)
@@ -392,10 +394,10 @@ class _Control:
 
     def applied(self, accelerations: Any) -> Scene:
         """The scene with them, an array or a tensor."""
-        own = copy(self._scene)
-        own.bodies = list(own.bodies)
-        own.bodies[self._index] = self._changed(accelerations)
-        return own
+        scene = copy(self._scene)
+        scene.bodies = list(scene.bodies)
+        scene.bodies[self._index] = self._changed(accelerations)
+        return scene
 
     def _at_frames(self, channel: Channel) -> NDArray[np.float64]:
         """Its samples at the frames up to the last key."""
@@ -417,16 +419,16 @@ class _Forces(_Control):
 
     def _changed(self, accelerations: Any) -> SoftBody:
         before = self.body.accelerations
-        own = (
+        channel = (
             accelerations
             if before is None
             else accelerations + _like(self._at_frames(before), accelerations)
         )
-        return replace(self.body, accelerations=_ended(own))
+        return replace(self.body, accelerations=_ended(channel))
 
 
 class _Pins(_Control):
-    """Of pins, which leave their path by as much."""
+    """Control by pins, which leave their path by displacements."""
 
     def _weights(self) -> Tensor:
         if self.body.pinned is None:
@@ -446,7 +448,7 @@ class _Pins(_Control):
 
 
 class _Problem:
-    """How far keyed vertices are from their keys."""
+    """The distances of keyed vertices from their keys."""
 
     def __init__(
         self,
@@ -462,33 +464,35 @@ class _Problem:
         masses = torch.as_tensor(mesh.lumped_mass(control.body.density))
         #: (R,) of one keyed vertex after the other, the roots of their masses over the mean: so
         #: that residuals ask for as much of light ones as of heavy ones.
-        self.weights = torch.cat([(masses[own] / masses.mean()).sqrt() for _, own, _ in keys])
+        self.weights = torch.cat(
+            [(masses[vertices] / masses.mean()).sqrt() for _, vertices, _ in keys]
+        )
 
     def farthest(self, residual: Tensor) -> float:
-        """Of a vertex from its key, in metres."""
+        """Return the largest distance of a vertex from its key, in metres."""
         return float((residual.view(-1, 3).norm(dim=1) / self.weights).max())
 
     def residual(self, control: Tensor) -> Tensor:
         return self._away(self.control.applied(self._accelerations(control).numpy()))
 
     def linearized(self, control: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        own = control.clone().requires_grad_()
-        found = self._away(self.control.applied(self._accelerations(own)))
+        leaf = control.clone().requires_grad_()
+        distances = self._away(self.control.applied(self._accelerations(leaf)))
 
         def pull(weights: Tensor) -> Tensor:
-            return torch.autograd.grad(found, own, weights, retain_graph=True)[0]
+            return torch.autograd.grad(distances, leaf, weights, retain_graph=True)[0]
 
-        return found.detach(), pull
+        return distances.detach(), pull
 
     def _accelerations(self, control: Tensor) -> Tensor:
         return (control / self.control.weights).transpose(1, 2)
 
     def _away(self, scene: Scene) -> Tensor:
-        """Of the vertices of one key after the other, x, y, z of each, in metres."""
-        found = simulate(scene, frames=self.frames, **self._options)
+        """Return the offsets of the vertices, key after key, x, y, z of each, in metres."""
+        frames = simulate(scene, frames=self.frames, **self._options)
         parts = [
-            found[frame - 1].positions[self._index][vertices] - wanted
-            for frame, vertices, wanted in self._keys
+            frames[frame - 1].positions[self._index][vertices] - places
+            for frame, vertices, places in self._keys
         ]
         return (self.weights[:, None] * torch.cat(parts)).ravel()
 
@@ -498,7 +502,7 @@ def _like(values: NDArray[np.float64], other: Any) -> Any:
 
 
 def _ended(samples: Any) -> Any:
-    """With none after the last: a channel keeps its last sample."""
+    """Append samples of zero: a channel keeps its last sample."""
     if isinstance(samples, Tensor):
         return torch.cat([samples, torch.zeros_like(samples[:1])])
     return np.concatenate([samples, np.zeros_like(samples[:1])])
@@ -511,15 +515,17 @@ def _all_checked(keys: Sequence[Key], body: SoftBody, count: int) -> list[_Place
 
 
 def _checked(key: Key, body: SoftBody, count: int) -> _Place:
-    own = np.arange(count) if key.vertices is None else np.asarray(key.vertices, dtype=np.int64)
-    wanted = np.asarray(key.positions, dtype=np.float64)
+    vertices = (
+        np.arange(count) if key.vertices is None else np.asarray(key.vertices, dtype=np.int64)
+    )
+    positions = np.asarray(key.positions, dtype=np.float64)
     what = f"{body.name}: the key at frame {key.frame}"
     if key.frame < 1:
         raise SceneError(f"{what} must be at frame 1 or later; the start is given.")
-    if len(own) == 0 or own.min() < 0 or own.max() >= count:
+    if len(vertices) == 0 or vertices.min() < 0 or vertices.max() >= count:
         raise SceneError(f"{what} must name vertices from 0 to {count - 1}.")
-    if wanted.shape != (len(own), 3):
-        raise SceneError(f"{what} must have ({len(own)}, 3) positions, not {wanted.shape}.")
-    if not np.isfinite(wanted).all():
+    if positions.shape != (len(vertices), 3):
+        raise SceneError(f"{what} must have ({len(vertices)}, 3) positions, not {positions.shape}.")
+    if not np.isfinite(positions).all():
         raise SceneError(f"{what} is not finite everywhere.")
-    return key.frame, own, torch.as_tensor(wanted)
+    return key.frame, vertices, torch.as_tensor(positions)

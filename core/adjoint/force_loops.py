@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class RestProducts:
-    """Of the work along one vector field after the other.
+    """The products with the rest shape of the work along vector fields, summed over all of them.
 
     Args:
         tets: that the forces are of.
@@ -62,14 +62,14 @@ class RestProducts:
         #: (10, M) DᵀX + WᵀY + … row by row, and the work; loops over tets add to them.
         self.sums: NDArray[Any] = np.zeros((10, len(tets)), dtype=self._volumes.numpy().dtype)
 
-    def by_gradients(self, gradients: Tensor) -> Tensor:
+    def grad_shape_gradients(self, gradients: Tensor) -> Tensor:
         """The (3, 3, M) derivative by shape gradients that are these."""
         gradients = gradients.detach()
         cofactors = cofactors3(gradients)
         products = torch.as_tensor(self.sums[:9]).view(3, 3, -1)
         return torch_matmul3(products, cofactors) / (gradients[0] * cofactors[0]).sum(0)
 
-    def by_volumes(self) -> Tensor:
+    def grad_volumes(self) -> Tensor:
         """The (M,) derivative by the volumes at rest, in which the work is linear."""
         return torch.as_tensor(self.sums[9]) / self._volumes
 
@@ -94,7 +94,7 @@ def add_rest_product(sums: Any, e: int, k: Any, diagonal: float, work: float) ->
 
 
 class ElasticDerivativesKernel(ElasticityKernel):
-    """Of the tets of one material that is written in I_C and J.
+    """The derivatives of the tets of one material that is written in I_C and J.
 
     Args:
         constants: of the tets.
@@ -117,15 +117,15 @@ class ElasticDerivativesKernel(ElasticityKernel):
     ) -> None:
         """Adds what ``along`` gives to (3, N) ``out`` and (2, M) ``works``, and to ``rest`` how
         that work changes with the rest shape, if anybody asks."""
-        own = self._constants
+        constants = self._constants
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
         _derivatives(
             positions.numpy(),
             displacement.numpy(),
             self._corners,
             self._metric,
-            own.moduli,
-            (own.law, own.low, own.high),
+            constants.moduli,
+            (constants.law, constants.low, constants.high),
             self._forces,
             works.numpy(),
             None if rest is None else rest.sums,
@@ -158,11 +158,11 @@ def slopes(
     p_i, p_j, q_j = second_derivatives(number, i_c, inside, mu, lam)
     p_mu, q_mu = first_derivatives(number, i_c, inside, 1.0, 0.0)
     p_lam, q_lam = first_derivatives(number, i_c, inside, 0.0, 1.0)
-    by_mu = (p_mu * half_di + q_mu * dj) / inverse_volume
-    by_lam = (p_lam * half_di + q_lam * dj) / inverse_volume
+    grad_mu = (p_mu * half_di + q_mu * dj) / inverse_volume
+    grad_lam = (p_lam * half_di + q_lam * dj) / inverse_volume
     dj = dj if inside == j else 0.0
     dp, dq = p_i * half_di + p_j * dj, (p_j * half_di + q_j * dj) / 6.0
-    return p, q / 6.0, dp, dq, by_mu, by_lam
+    return p, q / 6.0, dp, dq, grad_mu, grad_lam
 
 
 @compiled()
@@ -201,11 +201,11 @@ def _derivatives(
         c = cofactors(d)
         det, ddet = determinant(d, c), determinant_change(w, c)
         i_c, half_di = half * contracted(squares, s), half * contracted(change, s)
-        p, q, dp, dq, by_mu, by_lam = slopes(
+        p, q, dp, dq, grad_mu, grad_lam = slopes(
             law, i_c, half_di, det, ddet, metric[6, e], moduli[0, e], moduli[1, e]
         )
-        works[0, e] += by_mu
-        works[1, e] += by_lam
+        works[0, e] += grad_mu
+        works[1, e] += grad_lam
         x = matmul3(d, full(scaled_symmetric(dp, s)))
         x = add3(x, matmul3(w, full(scaled_symmetric(p, s))))
         set_column(out, e, add3(x, add3(scaled(dq, c), scaled(q, cofactor_change(d, w)))))
@@ -216,7 +216,8 @@ def _derivatives(
 
 
 class ViscousDerivativesKernel:
-    """Of the tets of one viscosity, and of their elasticity with it, which shares much of the way.
+    """The derivatives of the tets of one viscosity, and of their elasticity with it, which shares
+    much of the computation.
 
     Args:
         tets: that have both.
@@ -229,7 +230,7 @@ class ViscousDerivativesKernel:
         self._moduli = np.zeros((2, len(tets)), dtype=self._metric.dtype)
         if constants is not None:
             self._moduli = constants.moduli
-        self._forces, self._rates = (self._by_edges() for _ in range(2))
+        self._forces, self._rates = (self._edge_rows() for _ in range(2))
 
     def add_along(
         self,
@@ -241,9 +242,9 @@ class ViscousDerivativesKernel:
         works: Tensor,
         rest: RestProducts | None,
     ) -> None:
-        """Of the work that the forces do along a (3, N) displacement, adds the (3, N) derivatives
-        by positions and by velocities to ``out``, those by μ, λ, shear and bulk viscosity to (4, M)
-        ``works``, and how it changes with the rest shape to ``rest``, if anybody asks.
+        """Add the derivatives of the work of the forces along a (3, N) displacement: (3, N) by
+        positions and by velocities to ``out``, (4, M) by μ, λ, shear and bulk viscosity to
+        ``works``, and those by the rest shape to ``rest``, unless it is None.
 
         Viscous forces are linear in velocities, by a symmetric matrix.
 
@@ -252,8 +253,12 @@ class ViscousDerivativesKernel:
             moduli: (M,) shear and bulk viscosity.
             factors: on elastic and on viscous forces.
         """
-        own = self._constants
-        law, low, high = (0, -np.inf, np.inf) if own is None else (own.law, own.low, own.high)
+        constants = self._constants
+        law, low, high = (
+            (0, -np.inf, np.inf)
+            if constants is None
+            else (constants.law, constants.low, constants.high)
+        )
         number = self._metric.dtype.type
         use_threads(len(self._tets), elasticity.TETS_PER_THREAD)
         _viscous_derivatives(
@@ -271,7 +276,7 @@ class ViscousDerivativesKernel:
         sum_at_vertices(self._forces, self._corners, out[0].numpy())
         sum_at_vertices(self._rates, self._corners, out[1].numpy())
 
-    def _by_edges(self) -> NDArray[Any]:
+    def _edge_rows(self) -> NDArray[Any]:
         return np.empty((9, len(self._tets)), dtype=self._metric.dtype)
 
 
@@ -288,8 +293,8 @@ def _viscous_derivatives(
     works: Any,
     rest: Any,
 ) -> None:
-    """How the work of the forces changes with the positions and with the velocities, by edges: X
-    and Z, (9, M).
+    """Compute the derivatives of the work of the forces by positions and by velocities, as sums
+    over edges: X and Z, (9, M).
 
     With the edges D, the displacement's W, R = DᵀḊ + ḊᵀD, Q = DᵀW + WᵀD and T(R) = (a V S R V S +
     b/2 tr(R V S) V S)/V, the forces D T(R) of ``green_strain`` do the work Q : T(R)/2 = R : T(Q)/2.
@@ -314,12 +319,12 @@ def _viscous_derivatives(
         c = cofactors(d)
         det, ddet = determinant(d, c), determinant_change(w, c)
         i_c, half_di = half * contracted(squares, s), half * trace
-        p, q, dp, dq, by_mu, by_lam = slopes(
+        p, q, dp, dq, grad_mu, grad_lam = slopes(
             law, i_c, half_di, det, ddet, inverse_volume, moduli[0, e], moduli[1, e]
         )
         p, q, dp, dq = elastic * p, elastic * q, elastic * dp, elastic * dq
-        works[0, e] += elastic * by_mu
-        works[1, e] += elastic * by_lam
+        works[0, e] += elastic * grad_mu
+        works[1, e] += elastic * grad_lam
         works[2, e] += viscous * half * contracted(rate, along)
         works[3, e] += viscous * 0.5 * half * rate_trace * trace
         shears, bulks = viscous * inverse_volume * shear[e], viscous * half * bulk[e]

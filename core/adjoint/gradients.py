@@ -64,9 +64,9 @@ class Gradients:
             for part in parts
         ]
 
-    def carried_damping(self, given: Quantities) -> CarriedDamping | None:
-        """What damps relative to pins and goals that move; None where nothing does or may."""
-        damping = given["damping"]
+    def carried_damping(self, quantities: Quantities) -> CarriedDamping | None:
+        """Return the damping relative to pins and goals that move; None where there is none."""
+        damping = quantities["damping"]
         acts = damping.requires_grad or bool((damping > 0.0).any())
         return self._carried if acts else None
 
@@ -77,89 +77,100 @@ class Gradients:
         return barrier
 
     def conservative(
-        self, positions: Tensor, given: Quantities, frame: int, fraction: float
+        self, positions: Tensor, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
         """(3, N) of elasticity, gravity and goals at a time, in newtons."""
-        gravity = self._system.gravity.channel.with_samples(given["gravity"]).at(frame, fraction)
-        out = -gravity[:, None] * given["mass"]
+        gravity = self._system.gravity.channel.with_samples(quantities["gravity"]).at(
+            frame, fraction
+        )
+        out = -gravity[:, None] * quantities["mass"]
         for index, part in enumerate(self.elasticities):
             if index not in self.left_out:
-                moduli = given[f"mu {index}"], given[f"lam {index}"]
-                own = part.gradient(
-                    positions, *moduli, self._tets(part.part.tets, given, frame, fraction)
+                moduli = quantities[f"mu {index}"], quantities[f"lam {index}"]
+                pull = part.gradient(
+                    positions, *moduli, self._tets(part.part.tets, quantities, frame, fraction)
                 )
-                out = out + self._factor(index, given, frame, fraction) * own
+                out = out + self._factor(index, quantities, frame, fraction) * pull
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalSprings):
-                targets = _targets(force, given, index).at(frame, fraction)
+                targets = _targets(force, quantities, index).at(frame, fraction)
                 extension = gather(force.goals.points, positions) - targets
-                pull = given[f"stiffness {index}"] * extension
+                pull = quantities[f"stiffness {index}"] * extension
                 out = out + scatter(force.goals.points, pull, positions)
-        return out + self._forces.conservative(positions, given, frame, fraction)
+        return out + self._forces.conservative(positions, quantities, frame, fraction)
 
     def rate(
-        self, positions: Tensor, velocities: Tensor, given: Quantities, frame: int, fraction: float
+        self,
+        positions: Tensor,
+        velocities: Tensor,
+        quantities: Quantities,
+        frame: int,
+        fraction: float,
     ) -> Tensor | float:
         """(3, N) that velocities pull against in explicit steps, in newtons."""
         out: Tensor | float = 0.0
         for index, part in enumerate(self.viscosities):
-            own = given[f"shear {index}"], given[f"bulk {index}"]
-            channel = part.part.channel.with_samples(given[f"viscous factor {index}"])
-            tets = self._tets(part.part.tets, given, frame, fraction)
-            pull = part.rate_gradient(positions, velocities, *own, tets)
+            moduli = quantities[f"shear {index}"], quantities[f"bulk {index}"]
+            channel = part.part.channel.with_samples(quantities[f"viscous factor {index}"])
+            tets = self._tets(part.part.tets, quantities, frame, fraction)
+            pull = part.rate_gradient(positions, velocities, *moduli, tets)
             out = out + channel.at(frame, fraction) * pull
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalDamping):
-                channel = _targets(force, given, index)
+                channel = _targets(force, quantities, index)
                 moving = channel.rate(frame, fraction) / self._system.frame_times.of(frame)
                 relative = gather(force.goals.points, velocities) - moving
-                pull = given[f"dashpots {index}"] * relative
+                pull = quantities[f"dashpots {index}"] * relative
                 out = out + scatter(force.goals.points, pull, positions)
-        if (carried := self.carried_damping(given)) is not None:
-            out = out + carried.rate_gradient(positions, given, frame, fraction)
-        return out + self._forces.rate(positions, velocities, given, frame, fraction)
+        if (carried := self.carried_damping(quantities)) is not None:
+            out = out + carried.rate_gradient(positions, quantities, frame, fraction)
+        return out + self._forces.rate(positions, velocities, quantities, frame, fraction)
 
-    def of_step(
-        self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
+    def step_gradient(
+        self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
         """(3, N) of the energies of an implicit step that ends at a time, in newtons; contact has
         begun it."""
-        out = self.conservative(positions, given, frame, fraction)
-        out = out + self._height_floor(positions, given, frame, fraction)
+        out = self.conservative(positions, quantities, frame, fraction)
+        out = out + self._height_floor(positions, quantities, frame, fraction)
         if not step.is_static:
-            weight = given["mass"] / (step.seconds * step.impulse_time)
+            weight = quantities["mass"] / (step.seconds * step.impulse_time)
             out = out + self._system.free * weight * (positions - step.predicted)
-            out = out + self._dissipation(positions, step, given, frame, fraction)
-        out = out + self._forces.of_step(positions, step, given, frame, fraction)
-        if "height" in given:
-            out = out + self._barrier(positions, given) + self.friction(positions, step, given)
+            out = out + self._dissipation(positions, step, quantities, frame, fraction)
+        out = out + self._forces.step_gradient(positions, step, quantities, frame, fraction)
+        if "height" in quantities:
+            out = (
+                out
+                + self._barrier(positions, quantities)
+                + self.friction(positions, step, quantities)
+            )
         if self._attached is not None:
-            out = out + _held(*self._attached, positions, given["attached"])
+            out = out + _held(*self._attached, positions, quantities["attached"])
         if self.contact is not None:
-            out = out + self.contact.gradient(positions, step, given)
+            out = out + self.contact.gradient(positions, step, quantities)
         return out
 
     def _dissipation(
-        self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
+        self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
         past = [place[:2] for place in step.history]
         out = torch.zeros_like(positions)
         for index, part in enumerate(self.viscosities):
-            own = given[f"shear {index}"], given[f"bulk {index}"]
-            channel = part.part.channel.with_samples(given[f"viscous factor {index}"])
-            tets = self._tets(part.part.tets, given, frame, fraction)
-            pull = part.step_gradient(positions, *own, past, step.seconds, tets)
+            moduli = quantities[f"shear {index}"], quantities[f"bulk {index}"]
+            channel = part.part.channel.with_samples(quantities[f"viscous factor {index}"])
+            tets = self._tets(part.part.tets, quantities, frame, fraction)
+            pull = part.step_gradient(positions, *moduli, past, step.seconds, tets)
             out = out + channel.at(frame, fraction) * pull
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalDamping):
-                channel = _targets(force, given, index)
+                channel = _targets(force, quantities, index)
                 came_from = self._target_displacement(channel, step, frame, fraction)
                 points = force.goals.points
                 relative = gather(points, positions - step.coasting_origin) - came_from
-                pull = given[f"dashpots {index}"] / step.seconds * relative
+                pull = quantities[f"dashpots {index}"] / step.seconds * relative
                 out = out + scatter(points, pull, positions)
-        if (carried := self.carried_damping(given)) is not None:
-            out = out + carried.step_gradient(step, given, frame, fraction)
+        if (carried := self.carried_damping(quantities)) is not None:
+            out = out + carried.step_gradient(step, quantities, frame, fraction)
         return out
 
     def _target_displacement(
@@ -177,87 +188,95 @@ class Gradients:
             displacement = displacement - weight * target(seconds)
         return displacement
 
-    def _tets(self, tets: Tets, given: Quantities, frame: int, fraction: float) -> Tets:
-        """Of an elasticity or a viscosity, at a time, with what of rest shapes is on the tape."""
-        index = next(k for k, own in enumerate(self.elasticities) if own.part.tets is tets)
-        if f"amounts {index}" in given:
+    def _tets(self, tets: Tets, quantities: Quantities, frame: int, fraction: float) -> Tets:
+        """Return the tets of an elasticity or a viscosity at a time, with rest shapes that are
+        on the tape.
+        """
+        index = next(
+            k for k, elasticity in enumerate(self.elasticities) if elasticity.part.tets is tets
+        )
+        if f"amounts {index}" in quantities:
             part = self.elasticities[index].part
-            return with_rest(tets, *at_time(index, part, given, frame, fraction))
-        if f"volumes {index}" not in given:
+            return with_rest(tets, *at_time(index, part, quantities, frame, fraction))
+        if f"volumes {index}" not in quantities:
             return tets
-        return with_rest(tets, given[f"volumes {index}"], given[f"shape gradients {index}"])
+        return with_rest(
+            tets, quantities[f"volumes {index}"], quantities[f"shape gradients {index}"]
+        )
 
-    def _factor(self, index: int, given: Quantities, frame: int, fraction: float) -> Tensor:
+    def _factor(self, index: int, quantities: Quantities, frame: int, fraction: float) -> Tensor:
         """On the stiffness of an elasticity, at a time."""
-        channel = self.elasticities[index].part.channel.with_samples(given[f"factor {index}"])
+        channel = self.elasticities[index].part.channel.with_samples(quantities[f"factor {index}"])
         return channel.at(frame, fraction)
 
     def _height_floor(
-        self, positions: Tensor, given: Quantities, frame: int, fraction: float
+        self, positions: Tensor, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor | float:
         """As ``HeightFloor`` has it: V P (1 − η/η̄)² against η."""
         out: Tensor | float = 0.0
-        for index, own in enumerate(self.elasticities):
-            part = own.part
+        for index, elasticity in enumerate(self.elasticities):
+            part = elasticity.part
             if not isinstance(part.material, StableNeoHookean):
                 continue
             if bool((height_ratios(part.tets, positions.detach()) >= FLOOR_RATIO).all()):
                 continue
-            modulus = given[f"lam {index}"] + 2.0 * given[f"mu {index}"]
+            modulus = quantities[f"lam {index}"] + 2.0 * quantities[f"mu {index}"]
             pressures = self._pressure_ratios[index] * modulus / self._fills[index]
-            tets = self._tets(part.tets, given, frame, fraction)
+            tets = self._tets(part.tets, quantities, frame, fraction)
             ratios, slopes = height_derivatives_of(tets.deformation_gradients(positions))
             depth = (1.0 - ratios / FLOOR_RATIO).clamp(min=0.0)
-            factor = self._factor(index, given, frame, fraction)
+            factor = self._factor(index, quantities, frame, fraction)
             stress = -factor * pressures * depth.square() * slopes
             corners = tets.corners.long().reshape(-1)
             out = out + pulled_back(tets, corners, stress, positions)
         return out
 
-    def _barrier(self, positions: Tensor, given: Quantities) -> Tensor:
-        force = self._normal_force(positions, given)
+    def _barrier(self, positions: Tensor, quantities: Quantities) -> Tensor:
+        force = self._normal_force(positions, quantities)
         lifted = torch.stack([torch.zeros_like(force), torch.zeros_like(force), -force])
         return scatter(self._ground.points, lifted, positions)
 
-    def _normal_force(self, positions: Tensor, given: Quantities) -> Tensor:
+    def _normal_force(self, positions: Tensor, quantities: Quantities) -> Tensor:
         """(S,) of the ground on its points, in newtons."""
-        heights = gather(self._ground.points, positions[2]) - given["height"]
-        return -given["weights"] * barrier_derivative(heights / self._ground.distances)
+        heights = gather(self._ground.points, positions[2]) - quantities["height"]
+        return -quantities["weights"] * barrier_derivative(heights / self._ground.distances)
 
-    def rubs(self, positions: Tensor, given: Quantities) -> bool:
+    def rubs(self, positions: Tensor, quantities: Quantities) -> bool:
         """Whether friction has a part in the step to positions that contact has begun."""
         if self.contact is not None and self.contact.rubs:
             return True
-        if "height" not in given:
+        if "height" not in quantities:
             return False
         with torch.no_grad():
-            return bool((given["static"] * self._normal_force(positions, given) > 0.0).any())
+            return bool(
+                (quantities["static"] * self._normal_force(positions, quantities) > 0.0).any()
+            )
 
-    def friction(self, positions: Tensor, step: TimeStep, given: Quantities) -> Tensor | float:
+    def friction(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor | float:
         """(3, N) of friction with the ground, whose normal forces are those of ``positions``."""
-        static = given["static"]
+        static = quantities["static"]
         if not bool((static > 0.0).any()):
             return 0.0
         points = self._ground.points
         way = gather(points, (positions - step.friction_origin)[:2])
-        sizes = points.from_bodies(given["diagonals"])
+        sizes = points.from_bodies(quantities["diagonals"])
         threshold = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * sizes
         lengths = slide_lengths(way.square().sum(0), threshold)
-        drop = 1.0 - given["kinetic"] / static.clamp(min=NO_FRICTION)
-        limit = static * self._normal_force(positions, given)
+        drop = 1.0 - quantities["kinetic"] / static.clamp(min=NO_FRICTION)
+        limit = static * self._normal_force(positions, quantities)
         pull = slide_stiffness(lengths, threshold, limit, drop)[0] * way
         return scatter(points, torch.cat([pull, torch.zeros_like(pull[:1])]), positions)
 
 
 def _held(vertices: Tensor, shares: Tensor, positions: Tensor, stiffness: Tensor) -> Tensor:
     """(3, N) of attachments: k (x_a − Σ_j w_j x_j) on every one of the (A, 5) vertices."""
-    own = (positions[:, vertices] * shares).sum(-1) * stiffness
-    parts = (own[:, :, None] * shares).flatten(1)
+    pull = (positions[:, vertices] * shares).sum(-1) * stiffness
+    parts = (pull[:, :, None] * shares).flatten(1)
     return torch.zeros_like(positions).index_add(1, vertices.reshape(-1), parts)
 
 
-def _targets(force: GoalSprings | GoalDamping, given: Quantities, index: int) -> TensorChannel:
-    return force.goals.targets.with_samples(given[f"targets {index}"])
+def _targets(force: GoalSprings | GoalDamping, quantities: Quantities, index: int) -> TensorChannel:
+    return force.goals.targets.with_samples(quantities[f"targets {index}"])
 
 
 def gather(points: GroundPoints, values: Tensor) -> Tensor:

@@ -49,11 +49,11 @@ Met = TypeVar("Met", bound=Meeting)
 
 
 class GroundAdjoint(ABC, Generic[Met]):
-    """What goes back through the ground's corrections shares.
+    """The base of adjoints of the ground's corrections.
 
     Args:
         system: with a barrier.
-        found: the gradients by quantities that require grad, which grow.
+        grads: the gradients by quantities that require grad, which grow.
         step: in seconds.
         span: all of it.
         sums: arrays of gradients by the names of quantities, which grow on the way.
@@ -62,34 +62,36 @@ class GroundAdjoint(ABC, Generic[Met]):
     def __init__(
         self,
         system: System,
-        found: dict[str, Tensor],
+        grads: dict[str, Tensor],
         step: float,
         span: Span,
         sums: dict[str, Any],
     ) -> None:
-        self._found, self._step, self._span, self._sums = found, step, span, sums
+        self._grads, self._step, self._span, self._sums = grads, step, span, sums
         self._inverse_mass = system.inverse_mass
         state = system.rest_positions()
         #: (3, N) gradients by positions and velocities, to work with.
-        self.by_state = torch.zeros_like(state), torch.zeros_like(state)
+        self.grad_state = torch.zeros_like(state), torch.zeros_like(state)
 
     def begin(self) -> None:
         """Goes to where forces begin: what follows goes on from none."""
 
     @abstractmethod
     def meeting(self, positions: Tensor, velocities: Tensor) -> Met | None:
-        """Of (3, N) positions and velocities at the end of a step; None where nothing is pushed."""
+        """Return the meeting at (3, N) positions and velocities at the end of a step; None where
+        nothing is pushed.
+        """
 
     @abstractmethod
     def change(self, meeting: Met) -> Tensor:
         """(3, K) of velocities."""
 
     @abstractmethod
-    def back(self, meeting: Met, by_positions: Tensor, by_velocities: Tensor) -> None:
+    def back(self, meeting: Met, grad_positions: Tensor, grad_velocities: Tensor) -> None:
         """From the (3, N) gradients by positions and velocities after it to those before it."""
 
     @abstractmethod
-    def by_mobility(self) -> Tensor:
+    def grad_mobility(self) -> Tensor:
         """(N,) gradient by step × impulse time / mass of vertices, all meetings together."""
 
     def leave(
@@ -102,17 +104,17 @@ class GroundAdjoint(ABC, Generic[Met]):
 
     def finish(self) -> None:
         """Adds to the gradients found what has been summed up on the way."""
-        by_times = self._step * self._inverse_mass * self.by_mobility()
-        self._span.by_impulse.add_(by_times)
-        sums = {name: torch.as_tensor(own) for name, own in self._sums.items()}
+        grad_times = self._step * self._inverse_mass * self.grad_mobility()
+        self._span.grad_impulse.add_(grad_times)
+        sums = {name: torch.as_tensor(total) for name, total in self._sums.items()}
         sums["height"] = sums["height"][0]
-        sums["mass"] = -by_times * self._span.impulse * self._inverse_mass
-        for name in self._found.keys() & sums.keys():
-            self._found[name] += sums[name]
+        sums["mass"] = -grad_times * self._span.impulse * self._inverse_mass
+        for name in self._grads.keys() & sums.keys():
+            self._grads[name] += sums[name]
 
 
 class GroundReaction:
-    """What the ground did to K vertices that met it.
+    """The reaction of the ground on K vertices that met it.
 
     Args:
         ground: that they met.
@@ -125,15 +127,15 @@ class GroundReaction:
         #: (3, K) of velocities.
         self.change = ground.change(meeting)
 
-    def back(self, by_change: Tensor) -> tuple[Tensor, Tensor]:
+    def back(self, grad_change: Tensor) -> tuple[Tensor, Tensor]:
         """(3, K) gradients by positions and velocities before it, from that by the change of
         velocities."""
-        at, (by_positions, by_velocities) = self.vertices, self._ground.by_state
-        by_positions.index_fill_(1, at, 0.0)
-        by_velocities.index_copy_(1, at, by_change)
-        self._ground.back(self._meeting, by_positions, by_velocities)
-        found = by_positions.index_select(1, at), by_velocities.index_select(1, at)
-        return found[0], found[1].sub_(by_change)
+        at, (grad_positions, grad_velocities) = self.vertices, self._ground.grad_state
+        grad_positions.index_fill_(1, at, 0.0)
+        grad_velocities.index_copy_(1, at, grad_change)
+        self._ground.back(self._meeting, grad_positions, grad_velocities)
+        changes = grad_positions.index_select(1, at), grad_velocities.index_select(1, at)
+        return changes[0], changes[1].sub_(grad_change)
 
 
 @dataclass(frozen=True)
@@ -152,19 +154,19 @@ class VertexMeeting(Meeting):
 
 
 class VertexGroundAdjoint(GroundAdjoint[VertexMeeting]):
-    """Of ``BarrierStep``.
+    """The adjoint of ``BarrierStep``.
 
     Args:
         system: with a barrier under vertices.
-        given: quantities.
-        found, step, span: see ``GroundAdjoint``.
+        quantities: values by name, on autograd's tape or off it.
+        grads, step, span: see ``GroundAdjoint``.
     """
 
     def __init__(
         self,
         system: System,
-        given: Quantities,
-        found: dict[str, Tensor],
+        quantities: Quantities,
+        grads: dict[str, Tensor],
         step: float,
         span: Span,
     ) -> None:
@@ -174,18 +176,18 @@ class VertexGroundAdjoint(GroundAdjoint[VertexMeeting]):
         mobility = (step * span.impulse * system.inverse_mass)[self._vertices].numpy()
         self._contacts = VertexContacts(
             self._vertices.numpy(),
-            given["weights"].detach().numpy(),
+            quantities["weights"].detach().numpy(),
             barrier.distances.numpy(),
-            given["static"].detach().numpy(),
-            given["kinetic"].detach().numpy(),
+            quantities["static"].detach().numpy(),
+            quantities["kinetic"].detach().numpy(),
             mobility,
             barrier.height,
             smallest_ratio(barrier.distances.dtype),
             step,
         )
-        weights, kinetic, by_mobility = np.zeros((3, len(mobility)), mobility.dtype)
-        self._out = ByContacts(weights, kinetic, by_mobility, np.zeros(1))
-        super().__init__(system, found, step, span, self._out._asdict())
+        weights, kinetic, grad_mobility = np.zeros((3, len(mobility)), mobility.dtype)
+        self._out = ByContacts(weights, kinetic, grad_mobility, np.zeros(1))
+        super().__init__(system, grads, step, span, self._out._asdict())
 
     def meeting(self, positions: Tensor, velocities: Tensor) -> VertexMeeting | None:
         heights = positions[2].index_select(0, self._vertices)
@@ -197,17 +199,17 @@ class VertexGroundAdjoint(GroundAdjoint[VertexMeeting]):
         return VertexMeeting(at, *before, rows)
 
     def change(self, meeting: VertexMeeting) -> Tensor:
-        found = torch.empty_like(meeting.velocities)
-        change_velocities(self._contacts, *meeting.before, found.numpy())
-        return found
+        changes = torch.empty_like(meeting.velocities)
+        change_velocities(self._contacts, *meeting.before, changes.numpy())
+        return changes
 
-    def back(self, meeting: VertexMeeting, by_positions: Tensor, by_velocities: Tensor) -> None:
-        by = by_positions.numpy(), by_velocities.numpy()
-        meet_back(self._contacts, *meeting.before, meeting.vertices.numpy(), by, self._out)
+    def back(self, meeting: VertexMeeting, grad_positions: Tensor, grad_velocities: Tensor) -> None:
+        grad = grad_positions.numpy(), grad_velocities.numpy()
+        meet_back(self._contacts, *meeting.before, meeting.vertices.numpy(), grad, self._out)
 
-    def by_mobility(self) -> Tensor:
-        found = torch.zeros_like(self._inverse_mass)
-        return found.index_add_(0, self._vertices, torch.as_tensor(self._out.mobility))
+    def grad_mobility(self) -> Tensor:
+        sums = torch.zeros_like(self._inverse_mass)
+        return sums.index_add_(0, self._vertices, torch.as_tensor(self._out.mobility))
 
 
 @dataclass(frozen=True)
@@ -224,29 +226,29 @@ class PointMeeting(Meeting):
 
 
 def embedded_step(system: System) -> EmbeddedBarrierStep | None:
-    """How explicit steps of a system meet the ground with points, if they do."""
-    steps = (own for own in system.obstacles.steps if isinstance(own, EmbeddedBarrierStep))
+    """Return the step with which explicit steps meet the ground at points; None without one."""
+    steps = (step for step in system.obstacles.steps if isinstance(step, EmbeddedBarrierStep))
     return next(steps, None)
 
 
 class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
-    """Of ``EmbeddedBarrierStep``, whose forces go on from one step to the next in a frame.
+    """The adjoint of ``EmbeddedBarrierStep``,
 
     Where steps are taken again, it lets the ground act, and takes down each sweep.
 
     Args:
         step_end: of the ground.
         system: with a barrier under points.
-        given: quantities.
-        found, step, span: see ``GroundAdjoint``.
+        quantities: values by name, on autograd's tape or off it.
+        grads, step, span: see ``GroundAdjoint``.
     """
 
     def __init__(
         self,
         step_end: EmbeddedBarrierStep,
         system: System,
-        given: Quantities,
-        found: dict[str, Tensor],
+        quantities: Quantities,
+        grads: dict[str, Tensor],
         step: float,
         span: Span,
     ) -> None:
@@ -257,26 +259,28 @@ class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
         self._points = PointContacts(
             arrays.corners,
             arrays.shares,
-            given["weights"].detach().numpy(),
+            quantities["weights"].detach().numpy(),
             barrier.distances.numpy(),
-            given["static"].detach().numpy(),
-            given["kinetic"].detach().numpy(),
+            quantities["static"].detach().numpy(),
+            quantities["kinetic"].detach().numpy(),
             compliance,
             (arrays.shares**2 * compliance[arrays.corners]).sum(1),
             step,
         )
         kind, count = compliance.dtype, len(arrays.corners)
-        weights, static, kinetic, own = np.zeros((4, count), kind)
-        by_compliance = np.zeros_like(compliance)
-        self._out = ByPoints(weights, static, kinetic, own, by_compliance, np.zeros(1))
-        super().__init__(system, found, step, span, self._out._asdict())
-        self._by_forces = np.zeros(count, kind), np.zeros((count, 2), kind)
+        weights, static, kinetic, point_compliance = np.zeros((4, count), kind)
+        grad_compliance = np.zeros_like(compliance)
+        self._out = ByPoints(
+            weights, static, kinetic, point_compliance, grad_compliance, np.zeros(1)
+        )
+        super().__init__(system, grads, step, span, self._out._asdict())
+        self._grad_forces = np.zeros(count, kind), np.zeros((count, 2), kind)
         #: Points with gradients by the forces that the next step goes on from.
         self._later = np.empty(0, np.int32)
         self._trace = SweepTrace.of(count, kind)
 
     def begin(self) -> None:
-        for part in self._by_forces:
+        for part in self._grad_forces:
             part[self._later] = 0.0
         self._later = self._later[:0]
 
@@ -294,12 +298,12 @@ class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
         return PointMeeting(at, first, speed, velocities.index_select(1, at) - speed, trace)
 
     def _pushed(self) -> PointTrace:
-        """What the last step did, of the points that there was any force on."""
+        """Return the trace of the last step, for points with any force on them."""
         arrays, room = self._arrays, self._trace
         count, sweeps, growing, stops, sticks = room.counts.tolist()
         near, before = arrays.near[:count], room.normal[:sweeps, :count, 0]
         is_pushed = (before != 0.0).any(0) | (arrays.forces[near] != 0.0)
-        rows = np.flatnonzero(is_pushed & (self._points.own[near] > 0.0))
+        rows = np.flatnonzero(is_pushed & (self._points.point_compliance[near] > 0.0))
         return PointTrace(
             near[rows],
             room.normal[:sweeps].take(rows, axis=1),
@@ -314,13 +318,13 @@ class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
     def change(self, meeting: PointMeeting) -> Tensor:
         return meeting.change
 
-    def back(self, meeting: PointMeeting, by_positions: Tensor, by_velocities: Tensor) -> None:
-        by = ByMotion(by_positions.numpy(), by_velocities.numpy(), *self._by_forces)
+    def back(self, meeting: PointMeeting, grad_positions: Tensor, grad_velocities: Tensor) -> None:
+        grad = ByMotion(grad_positions.numpy(), grad_velocities.numpy(), *self._grad_forces)
         trace, vertices = meeting.trace, meeting.vertices.numpy()
-        meet_points_back(self._points, trace, vertices, self._later, self._out, by)
+        meet_points_back(self._points, trace, vertices, self._later, self._out, grad)
         self._later = trace.points
 
-    def by_mobility(self) -> Tensor:
+    def grad_mobility(self) -> Tensor:
         points, out = self._points, self._out
-        np.add.at(out.compliance, points.corners, points.shares**2 * out.own[:, None])
+        np.add.at(out.compliance, points.corners, points.shares**2 * out.point_compliance[:, None])
         return torch.as_tensor(out.compliance)

@@ -57,7 +57,7 @@ class ByContacts(NamedTuple):
 
 @compiled()
 def _lift(ground: Any, row: int, height: float) -> Any:
-    """By how much the ground changes the speed of a vertex, with u and κ."""
+    """Return the change of a vertex's speed by the ground, with u and κ."""
     distance = ground.distances[row]
     stiffness = ground.mobility[row] * ground.weights[row] / distance
     ratio = proximal((height - ground.height) / distance, stiffness, ground.min_ratio)
@@ -79,7 +79,7 @@ def change_velocities(ground: Any, rows: Any, heights: Any, velocities: Any, out
 
 @compiled()
 def meet_back(
-    ground: Any, rows: Any, heights: Any, velocities: Any, places: Any, by: Any, out: Any
+    ground: Any, rows: Any, heights: Any, velocities: Any, places: Any, grad: Any, out: Any
 ) -> None:
     """Takes back what the ground does to K vertices.
 
@@ -87,36 +87,36 @@ def meet_back(
         rows: (K,) of them among the ground's.
         heights, velocities: (K,) and (3, K) before it.
         places: (K,) of them in the gradients.
-        by: two (3, …) gradients by positions and velocities after it, which become those before.
+        grad: two (3, …) gradients by positions and velocities after it, which become those before.
         out: ``ByContacts``.
     """
-    by_positions, by_velocities = by
+    grad_positions, grad_velocities = grad
     step = ground.step
     for k in range(len(rows)):
         row, v = rows[k], places[k]
         change, ratio, stiffness = _lift(ground, row, heights[k])
         x, y = velocities[0, k], velocities[1, k]
         # Where a vertex is stopped, its way in the step is taken back too.
-        px, py = step * by_positions[0, v], step * by_positions[1, v]
-        by_change, speed = by_velocities[2, v], math.sqrt(x * x + y * y)
+        px, py = step * grad_positions[0, v], step * grad_positions[1, v]
+        grad_change, speed = grad_velocities[2, v], math.sqrt(x * x + y * y)
         if speed > ground.static[row] * change:
             x, y = x / speed, y / speed
-            along = (by_velocities[0, v] + px) * x + (by_velocities[1, v] + py) * y
+            along = (grad_velocities[0, v] + px) * x + (grad_velocities[1, v] + py) * y
             turns = ground.kinetic[row] * change / speed
-            by_velocities[0, v] -= turns * (by_velocities[0, v] + px - along * x)
-            by_velocities[1, v] -= turns * (by_velocities[1, v] + py - along * y)
-            by_change -= ground.kinetic[row] * along
+            grad_velocities[0, v] -= turns * (grad_velocities[0, v] + px - along * x)
+            grad_velocities[1, v] -= turns * (grad_velocities[1, v] + py - along * y)
+            grad_change -= ground.kinetic[row] * along
             out.kinetic[row] -= change * along
         else:
-            by_velocities[0, v], by_velocities[1, v] = -px, -py
+            grad_velocities[0, v], grad_velocities[1, v] = -px, -py
         slope, curvature = ground_derivatives(ratio, math.log(ratio))
-        by_height = by_positions[2, v] + by_change / step
-        by_start = by_height / (1.0 + stiffness * curvature)
-        by_stiffness = -slope * by_start
-        by_positions[2, v] = by_start - by_change / step
-        out.height[0] += by_height - by_start
-        out.weights[row] += by_stiffness * ground.mobility[row]
-        out.mobility[row] += by_stiffness * ground.weights[row]
+        grad_height = grad_positions[2, v] + grad_change / step
+        grad_start = grad_height / (1.0 + stiffness * curvature)
+        grad_stiffness = -slope * grad_start
+        grad_positions[2, v] = grad_start - grad_change / step
+        out.height[0] += grad_height - grad_start
+        out.weights[row] += grad_stiffness * ground.mobility[row]
+        out.mobility[row] += grad_stiffness * ground.weights[row]
 
 
 class PointContacts(NamedTuple):
@@ -128,7 +128,7 @@ class PointContacts(NamedTuple):
         weights, distances: (S,) of the barrier, in newtons and metres.
         static, kinetic: (S,) coefficients of friction.
         compliance: (N,) in metres a newton over the step.
-        own: (S,) the same of points.
+        point_compliance: (S,) the same of points.
         step: in seconds.
     """
 
@@ -139,12 +139,12 @@ class PointContacts(NamedTuple):
     static: Any
     kinetic: Any
     compliance: Any
-    own: Any
+    point_compliance: Any
     step: float
 
 
 class PointTrace(NamedTuple):
-    """How P points were pushed, by A sweeps of normal forces and B of friction.
+    """The trace of P pushed points, by A sweeps of normal forces and B of friction.
 
     Args:
         points: (P,) of all.
@@ -172,7 +172,7 @@ class ByPoints(NamedTuple):
     weights: Any
     static: Any
     kinetic: Any
-    own: Any
+    point_compliance: Any
     compliance: Any
     height: Any
 
@@ -187,7 +187,9 @@ class ByMotion(NamedTuple):
 
 
 @compiled(allocates=True)
-def points_meet_back(points: Any, trace: Any, vertices: Any, later: Any, out: Any, by: Any) -> None:
+def points_meet_back(
+    points: Any, trace: Any, vertices: Any, later: Any, out: Any, grad: Any
+) -> None:
     """Takes back how points were pushed; nothing hangs on other points.
 
     Args:
@@ -196,91 +198,103 @@ def points_meet_back(points: Any, trace: Any, vertices: Any, later: Any, out: An
         vertices: (n,) of the points.
         later: points with gradients by the forces at the end.
         out: ``ByPoints``.
-        by: ``ByMotion`` by the end, which becomes that by the start.
+        grad: ``ByMotion`` by the end, which becomes that by the start.
     """
     step, pushed = points.step, trace.points
-    _keep_pushed(pushed, later, by)
+    _keep_pushed(pushed, later, grad)
     for axis in range(2):
         for v in vertices:
             # What friction changes of a velocity, it changes of the way in the step.
-            by.velocities[axis, v] += step * by.positions[axis, v]
-    _friction_back(points, trace, out, by)
+            grad.velocities[axis, v] += step * grad.positions[axis, v]
+    _friction_back(points, trace, out, grad)
     for j in range(len(pushed)):
         force = trace.normal_forces[j] / step
-        by_force = _move_back(points, pushed[j], force, by.velocities[2], out.compliance)
-        by.normal[pushed[j]] += by_force / step
+        grad_force = _move_back(points, pushed[j], force, grad.velocities[2], out.compliance)
+        grad.normal[pushed[j]] += grad_force / step
     for sweep in range(len(trace.normal) - 1, -1, -1):
         for j in range(len(pushed) - 1, -1, -1):
-            if points.own[pushed[j]] > 0.0:
-                _push_back(points, trace, j, sweep, out, by)
+            if points.point_compliance[pushed[j]] > 0.0:
+                _push_back(points, trace, j, sweep, out, grad)
     for j in range(len(pushed)):
         force = trace.normal_forces[j]
-        by_force = _move_back(points, pushed[j], force, by.positions[2], out.compliance)
-        by.normal[pushed[j]] += by_force
+        grad_force = _move_back(points, pushed[j], force, grad.positions[2], out.compliance)
+        grad.normal[pushed[j]] += grad_force
     for axis in range(2):
         for v in vertices:
-            by.velocities[axis, v] -= step * by.positions[axis, v]
+            grad.velocities[axis, v] -= step * grad.positions[axis, v]
 
 
 @compiled(allocates=True)
-def _keep_pushed(pushed: Any, later: Any, by: Any) -> None:
+def _keep_pushed(pushed: Any, later: Any, grad: Any) -> None:
     """Keeps of the gradients by forces, those on ``later`` points, what is by those on pushed
     ones."""
     kept = np.empty((len(pushed), 3))
     for j in range(len(pushed)):
         p = pushed[j]
-        kept[j, 0], kept[j, 1], kept[j, 2] = by.normal[p], by.friction[p, 0], by.friction[p, 1]
+        kept[j, 0], kept[j, 1], kept[j, 2] = (
+            grad.normal[p],
+            grad.friction[p, 0],
+            grad.friction[p, 1],
+        )
     for p in later:
-        by.normal[p] = by.friction[p, 0] = by.friction[p, 1] = 0.0
+        grad.normal[p] = grad.friction[p, 0] = grad.friction[p, 1] = 0.0
     for j in range(len(pushed)):
         p = pushed[j]
-        by.normal[p], by.friction[p, 0], by.friction[p, 1] = kept[j, 0], kept[j, 1], kept[j, 2]
+        grad.normal[p], grad.friction[p, 0], grad.friction[p, 1] = (
+            kept[j, 0],
+            kept[j, 1],
+            kept[j, 2],
+        )
 
 
 @compiled(inline=True)
-def _move_back(points: Any, p: int, force: float, wanted: Any, out: Any) -> float:
+def _move_back(points: Any, p: int, force: float, upstream: Any, out: Any) -> float:
     """From (N,) gradients by what a force on point p has moved to that by the force; those by
     compliances grow."""
-    found = 0.0
+    total = 0.0
     for k in range(4):
         v = points.corners[p, k]
-        along = points.shares[p, k] * wanted[v]
+        along = points.shares[p, k] * upstream[v]
         out[v] += along * force
-        found += along * points.compliance[v]
-    return found
+        total += along * points.compliance[v]
+    return total
 
 
 @compiled(inline=True)
-def _push_back(points: Any, trace: Any, j: int, sweep: int, out: Any, by: Any) -> None:
+def _push_back(points: Any, trace: Any, j: int, sweep: int, out: Any, grad: Any) -> None:
     """Through a normal force, to the one that there was before."""
     p, after, before = trace.points[j], trace.normal_forces[j], trace.normal[sweep, j, 0]
-    own, distance, weight = points.own[p], points.distances[p], points.weights[p]
-    along = _move_back(points, p, after - before, by.positions[2], out.compliance)
+    compliance, distance, weight = (
+        points.point_compliance[p],
+        points.distances[p],
+        points.weights[p],
+    )
+    along = _move_back(points, p, after - before, grad.positions[2], out.compliance)
     trace.normal_forces[j] = before
-    wanted, by.normal[p] = by.normal[p] + along, -along
+    upstream, grad.normal[p] = grad.normal[p] + along, -along
     root = trace.normal[sweep, j, 1]
     if sweep >= trace.falls and after == before:
-        by.normal[p] += wanted
+        grad.normal[p] += upstream
         return
     if root >= 1.0:
         return
     first, second = ground_derivatives(root, math.log(root))
-    stiffness = own * weight / distance
-    by_start = -wanted * weight * second / (1.0 + stiffness * second)
-    by_stiffness = -first * by_start
-    out.weights[p] += by_stiffness * own / distance - first * wanted
-    out.own[p] += (by_stiffness * weight - by_start * before) / distance
-    by.normal[p] -= by_start * own / distance
-    out.height[0] -= by_start / distance
+    stiffness = compliance * weight / distance
+    grad_start = -upstream * weight * second / (1.0 + stiffness * second)
+    grad_stiffness = -first * grad_start
+    out.weights[p] += grad_stiffness * compliance / distance - first * upstream
+    out.point_compliance[p] += (grad_stiffness * weight - grad_start * before) / distance
+    grad.normal[p] -= grad_start * compliance / distance
+    out.height[0] -= grad_start / distance
     for k in range(4):
-        by.positions[2, points.corners[p, k]] += points.shares[p, k] * by_start / distance
+        grad.positions[2, points.corners[p, k]] += points.shares[p, k] * grad_start / distance
 
 
 @compiled(allocates=True)
-def _friction_back(points: Any, trace: Any, out: Any, by: Any) -> None:
+def _friction_back(points: Any, trace: Any, out: Any, grad: Any) -> None:
     """Through all of friction."""
     pushed, normal = trace.points, trace.normal_forces
-    limits, by_limits = np.empty_like(normal), np.zeros_like(normal)
+    limits, grad_limits = np.empty_like(normal), np.zeros_like(normal)
     for j in range(len(pushed)):
         coefficients = points.kinetic if trace.slides[j] else points.static
         limits[j] = coefficients[pushed[j]] * normal[j]
@@ -289,55 +303,60 @@ def _friction_back(points: Any, trace: Any, out: Any, by: Any) -> None:
             for j in range(len(pushed)):
                 p = pushed[j]
                 if trace.slides[j]:
-                    out.kinetic[p] += by_limits[j] * normal[j]
-                    by.normal[p] += by_limits[j] * points.kinetic[p]
-                    limits[j], by_limits[j] = points.static[p] * normal[j], 0.0
+                    out.kinetic[p] += grad_limits[j] * normal[j]
+                    grad.normal[p] += grad_limits[j] * points.kinetic[p]
+                    limits[j], grad_limits[j] = points.static[p] * normal[j], 0.0
         for j in range(len(pushed) - 1, -1, -1):
             before = trace.friction[sweep, j]
             if limits[j] > 0.0 or before[0] != 0.0 or before[1] != 0.0:
-                by_limits[j] += _stop_back(points, trace, j, before, limits[j], out, by)
+                grad_limits[j] += _stop_back(points, trace, j, before, limits[j], out, grad)
     for j in range(len(pushed)):
         p = pushed[j]
-        out.static[p] += by_limits[j] * normal[j]
-        by.normal[p] += by_limits[j] * points.static[p]
+        out.static[p] += grad_limits[j] * normal[j]
+        grad.normal[p] += grad_limits[j] * points.static[p]
         for axis in range(2):
-            force, wanted = trace.friction_forces[j, axis] / points.step, by.velocities[axis]
-            by_force = _move_back(points, p, force, wanted, out.compliance)
-            by.friction[p, axis] += by_force / points.step
+            force, upstream = (
+                trace.friction_forces[j, axis] / points.step,
+                grad.velocities[axis],
+            )
+            grad_force = _move_back(points, p, force, upstream, out.compliance)
+            grad.friction[p, axis] += grad_force / points.step
 
 
 @compiled(inline=True)
 def _stop_back(
-    points: Any, trace: Any, j: int, before: Any, limit: float, out: Any, by: Any
+    points: Any, trace: Any, j: int, before: Any, limit: float, out: Any, grad: Any
 ) -> float:
     """Through a force of friction, to the one that there was before; the gradient by its limit."""
-    p, by_limit = trace.points[j], 0.0
-    own = points.own[p] / points.step
-    by_x = _slip_back(points, trace, j, 0, before[0], out, by)
-    by_y = _slip_back(points, trace, j, 1, before[1], out, by)
+    p, grad_limit = trace.points[j], 0.0
+    speed_compliance = points.point_compliance[p] / points.step
+    grad_x = _slip_back(points, trace, j, 0, before[0], out, grad)
+    grad_y = _slip_back(points, trace, j, 1, before[1], out, grad)
     x, y = before[2], before[3]
     size = math.sqrt(x * x + y * y)
     if size > limit:
-        by_limit = (by_x * x + by_y * y) / size
-        by_x = limit / size * (by_x - by_limit * x / size)
-        by_y = limit / size * (by_y - by_limit * y / size)
-    by.friction[p, 0] += by_x
-    by.friction[p, 1] += by_y
-    out.own[p] += (by_x * (before[0] - x) + by_y * (before[1] - y)) / points.own[p]
+        grad_limit = (grad_x * x + grad_y * y) / size
+        grad_x = limit / size * (grad_x - grad_limit * x / size)
+        grad_y = limit / size * (grad_y - grad_limit * y / size)
+    grad.friction[p, 0] += grad_x
+    grad.friction[p, 1] += grad_y
+    out.point_compliance[p] += (
+        grad_x * (before[0] - x) + grad_y * (before[1] - y)
+    ) / points.point_compliance[p]
     for k in range(4):
-        share = points.shares[p, k] / own
-        by.velocities[0, points.corners[p, k]] -= share * by_x
-        by.velocities[1, points.corners[p, k]] -= share * by_y
-    return by_limit
+        share = points.shares[p, k] / speed_compliance
+        grad.velocities[0, points.corners[p, k]] -= share * grad_x
+        grad.velocities[1, points.corners[p, k]] -= share * grad_y
+    return grad_limit
 
 
 @compiled(inline=True)
 def _slip_back(
-    points: Any, trace: Any, j: int, axis: int, before: float, out: Any, by: Any
+    points: Any, trace: Any, j: int, axis: int, before: float, out: Any, grad: Any
 ) -> float:
     """The gradient by the new force along one axis, which goes back to the old one."""
     p, change = trace.points[j], (trace.friction_forces[j, axis] - before) / points.step
-    along = _move_back(points, p, change, by.velocities[axis], out.compliance) / points.step
-    wanted, by.friction[p, axis] = by.friction[p, axis] + along, -along
+    along = _move_back(points, p, change, grad.velocities[axis], out.compliance) / points.step
+    upstream, grad.friction[p, axis] = grad.friction[p, axis] + along, -along
     trace.friction_forces[j, axis] = before
-    return wanted
+    return upstream

@@ -42,7 +42,7 @@ LEAST_CHANGE = 0.1
 
 
 class Miss(Protocol):
-    """By what (R,) a simulation of (K,) parameters misses what is wanted."""
+    """The (R,) distances by which a simulation with (K,) parameters misses its target."""
 
     #: Simulations until now, and how many a Jacobian takes.
     runs: int
@@ -102,19 +102,19 @@ def trust_region(
                 break
             slope = None
             continue
-        found = _tried(miss, best + step)
-        gain = -np.inf if found is None else _size(least) - _size(found)
-        if found is not None:
-            slope = slope + np.outer(found - least - slope @ step, step) / (step @ step)
+        trial = _tried(miss, best + step)
+        gain = -np.inf if trial is None else _size(least) - _size(trial)
+        if trial is not None:
+            slope = slope + np.outer(trial - least - slope @ step, step) / (step @ step)
         if gain > GOOD_GAIN * promised:
             radius = max(radius, GROWTH * _size(step))
         elif gain < POOR_GAIN * promised:
             radius = SHRINKAGE * _size(step)
             if radius * np.linalg.norm(slope, 2) < LEAST_CHANGE * near:
                 break
-            slope = slope if is_fresh or found is None or not may_ask else None
-        if found is not None and gain > 0.0:
-            best, least, is_fresh = best + step, found, False
+            slope = slope if is_fresh or trial is None or not may_ask else None
+        if trial is not None and gain > 0.0:
+            best, least, is_fresh = best + step, trial, False
     return best, least
 
 
@@ -157,7 +157,7 @@ def _asked(
 
 
 def _tried(miss: Miss, parameters: FloatArray) -> FloatArray | None:
-    """None where the simulation fails."""
+    """Simulate; None where that fails."""
     try:
         return miss.missed(parameters)
     except InstabilityError:
@@ -270,16 +270,16 @@ def find_throw(throws: Throws) -> Throw:
     _refuse_far(throws)
     body, max_runs = throws.body, throws.max_runs
     gravity = Channel.of(throws.scene.gravity, "Gravity", 3).at(0)
-    given = throws.parameters(np.asarray(body.velocity))
+    present = throws.parameters(np.asarray(body.velocity))
     straight = throws.parameters(
         throws.displacement / throws.seconds - 0.5 * throws.seconds * gravity
     )
-    speed = max(float(np.linalg.norm(each)) for each in (given, straight, throws.slowest))
+    speed = max(float(np.linalg.norm(each)) for each in (present, straight, throws.slowest))
     throws.difference, near = DIFFERENCE_RATIO * speed, throws.near
     free_flight = throws.seconds * np.eye(3, len(straight))
     starts: list[tuple[FloatArray, int, FloatArray | None]] = [(straight, max_runs, free_flight)]
     if any(body.velocity):
-        starts = [(given, max_runs - STRAIGHT_RUNS, None), *starts]
+        starts = [(present, max_runs - STRAIGHT_RUNS, None), *starts]
     reached, failure = [], None
     for start, runs, slope in starts:
         try:
@@ -370,7 +370,7 @@ class Throws:
         return slope
 
     def parameters(self, velocity: FloatArray) -> FloatArray:
-        """Those of a throw with the spin that is set."""
+        """Return the parameters of a throw with the body's spin."""
         spin = self._radius * np.asarray(self.body.angular_velocity)
         return np.concatenate([velocity, spin]) if self._with_spin else velocity
 
@@ -386,12 +386,12 @@ class Throws:
 
 
 def _checked(target: ArrayLike, frame: int) -> NDArray[np.float64]:
-    wanted = np.asarray(target, dtype=np.float64)
-    if wanted.shape != (3,) or not np.isfinite(wanted).all():
+    point = np.asarray(target, dtype=np.float64)
+    if point.shape != (3,) or not np.isfinite(point).all():
         raise SceneError(f"The target must be three finite numbers, not {target!r}.")
     if frame < 1:
         raise SceneError(f"The target must be reached at frame 1 or later, not {frame}.")
-    return wanted
+    return point
 
 
 def _refuse_far(throws: Throws) -> None:
@@ -407,13 +407,13 @@ def _refuse_far(throws: Throws) -> None:
 
 
 def _weights(
-    body: SoftBody, vertices: ArrayLike | None, given: ArrayLike | None
+    body: SoftBody, vertices: ArrayLike | None, weighting: ArrayLike | None
 ) -> NDArray[np.float64]:
     """(N,) that sum to one."""
     mesh = tet_mesh_of(body)
     count = len(mesh.vertices)
-    if given is not None:
-        weights = np.asarray(given, dtype=np.float64)
+    if weighting is not None:
+        weights = np.asarray(weighting, dtype=np.float64)
     elif vertices is None:
         weights = mesh.lumped_mass(body.density)
     else:

@@ -36,7 +36,7 @@ class FrictionChange:
         objective: whose Hessian it is, at work on the step.
         positions: (3, N) where the step ended.
         step: with nothing on the tape.
-        given: quantities.
+        quantities: values by name, on autograd's tape or off it.
     """
 
     def __init__(
@@ -45,14 +45,14 @@ class FrictionChange:
         objective: IncrementalPotential,
         positions: Tensor,
         step: TimeStep,
-        given: Quantities,
+        quantities: Quantities,
     ) -> None:
         self._contact = gradients.contact
-        plain = {name: own.detach() for name, own in given.items()}
+        plain = {name: value.detach() for name, value in quantities.items()}
         with torch.enable_grad():
             self._positions = positions.detach().requires_grad_()
             force = torch.zeros_like(positions)
-            if "height" in given:
+            if "height" in quantities:
                 force = force + gradients.friction(self._positions, step, plain)
             if self._contact is not None and self._contact.rubs:
                 force = force + self._contact.friction(self._positions, step, plain)
@@ -70,14 +70,14 @@ class FrictionChange:
 
     def _lagged(self, multiplier: Tensor) -> Tensor:
         """(3, N) K λ."""
-        own = torch.zeros_like(multiplier)
+        product = torch.zeros_like(multiplier)
         if self._friction is not None:
             points = self._friction.points
             moved = points.gather(multiplier[:2].contiguous())
-            points.add((self._stiffness * moved).sum(1), own[:2])
+            points.add((self._stiffness * moved).sum(1), product[:2])
         if self._contact is not None and self._contact.rubs:
-            own += self._contact.lagged_friction_product(multiplier)
-        return own
+            product += self._contact.lagged_friction_product(multiplier)
+        return product
 
 
 # Of the error's energy norm in units of the solution's.
@@ -130,14 +130,14 @@ class TransposedSolve:
             return self._objective.vectors(self._solved(unknown, TOLERANCE, what))
         product = self.product()
 
-        def image(own: Tensor) -> Tensor:
-            return product(own) + self._objective.unknowns(more(self._objective.vectors(own)))
+        def image(vector: Tensor) -> Tensor:
+            return product(vector) + self._objective.unknowns(more(self._objective.vectors(vector)))
 
-        found = conjugate_residuals(
+        solution = conjugate_residuals(
             image, self.about(what), unknown, self.scale(), RESIDUAL_TOLERANCE
         )
-        if found is not None:
-            return self._objective.vectors(found)
+        if solution is not None:
+            return self._objective.vectors(solution)
         raise InstabilityError(
             f"{self._objective.system.names}: no gradient, since the derivative of friction or of "
             f"force fields was not solved for {what} within {MAX_DIRECTIONS} directions. Use more "
@@ -151,7 +151,7 @@ class TransposedSolve:
 
     def about(self, what: str) -> Callable[[Tensor], Tensor]:
         """(n, 3) to about the inverse of H times them."""
-        return lambda own: self._solved(own, PRECONDITIONER_TOLERANCE, what)
+        return lambda vector: self._solved(vector, PRECONDITIONER_TOLERANCE, what)
 
     def product(self) -> Callable[[Tensor], Tensor]:
         """(n, 3) to H times them."""
@@ -164,10 +164,10 @@ class TransposedSolve:
             values = more.values.reshape(-1, 3, 3)
             whole = whole + sparse.bsr_array((values, more.columns, more.offsets), shape)
 
-        def image(own: Tensor) -> Tensor:
-            out = torch.as_tensor(whole @ own.numpy().ravel()).view(-1, 3)
+        def image(vector: Tensor) -> Tensor:
+            out = torch.as_tensor(whole @ vector.numpy().ravel()).view(-1, 3)
             for direction, factor in matrix.rank_ones:
-                out = out + factor * (direction * own).sum() * direction
+                out = out + factor * (direction * vector).sum() * direction
             return out
 
         return image
@@ -276,43 +276,47 @@ class ImplicitRun:
         self._frames.append(steps)
 
     def pull_back(
-        self, wanted: list[tuple[Tensor, Tensor]], given: Quantities
+        self, upstream: list[tuple[Tensor, Tensor]], quantities: Quantities
     ) -> dict[str, Tensor]:
         """The gradient by the quantities that require grad.
 
         Args:
-            wanted: of each frame the (3, N) gradients by its positions and velocities.
-            given: leaves of autograd's tape.
+            upstream: of each frame the (3, N) gradients by its positions and velocities.
+            quantities: leaves of autograd's tape.
         """
         solve = TransposedSolve(self._objective)
-        found = {name: torch.zeros_like(own) for name, own in given.items() if own.requires_grad}
+        grads = {
+            name: torch.zeros_like(value)
+            for name, value in quantities.items()
+            if value.requires_grad
+        }
         # By the positions and velocities, by those a step before, and by the plastic strain.
         adjoint = [torch.zeros_like(self._system.rest_positions()) for _ in range(4)]
         adjoint.append(torch.zeros_like(self._plasticity.strain(None)))
-        for steps, (of_positions, of_velocities) in zip(
-            reversed(self._frames), reversed(wanted), strict=True
+        for steps, (grad_positions, grad_velocities) in zip(
+            reversed(self._frames), reversed(upstream), strict=True
         ):
-            adjoint[0] = adjoint[0] + of_positions
-            adjoint[1] = adjoint[1] + of_velocities
+            adjoint[0] = adjoint[0] + grad_positions
+            adjoint[1] = adjoint[1] + grad_velocities
             begin_frame(self._system, steps[0].before)
             for step in reversed(steps):
                 if not any(bool(part.any()) for part in adjoint):
                     continue
-                adjoint = self._step_back(step, adjoint, given, found, solve)
+                adjoint = self._step_back(step, adjoint, quantities, grads, solve)
             if steps[0].before.previous is None:
                 # What lies before is not read.
                 adjoint[2:4] = [torch.zeros_like(part) for part in adjoint[2:4]]
-        for name, own in zip(("positions", "velocities"), adjoint[:2], strict=True):
-            if name in found:
-                found[name] += own
-        return found
+        for name, value in zip(("positions", "velocities"), adjoint[:2], strict=True):
+            if name in grads:
+                grads[name] += value
+        return grads
 
     def _step_back(
         self,
         step: _Step,
         adjoint: list[Tensor],
-        given: Quantities,
-        found: dict[str, Tensor],
+        quantities: Quantities,
+        grads: dict[str, Tensor],
         solve: TransposedSolve,
     ) -> list[Tensor]:
         """The adjoint of the state that the step began at; adds to what is found."""
@@ -328,43 +332,47 @@ class ImplicitRun:
         state = [part.detach().requires_grad_() for part in state]
         plastic = state.pop(2)
         with torch.enable_grad():
-            stages, velocities = self._on_tape(step, state, given)
+            stages, velocities = self._on_tape(step, state, quantities)
             whole = stages[-1].whole
             total = (whole * adjoint[0] + velocities * adjoint[1]).sum()
-            flowed = flow.flow(whole, plastic, step.seconds, given)
+            flowed = flow.flow(whole, plastic, step.seconds, quantities)
             total = total + (flowed * adjoint[4]).sum()
-            shaped = given | flow.shapes(plastic, given)
+            shaped = quantities | flow.shapes(plastic, quantities)
             for stage in reversed(stages):
                 rhs = torch.autograd.grad(total, stage.end, retain_graph=True)[0] * system.free
-                multiplier = self._multiplier(step, stage, rhs, given, solve)
-                gradient = self._gradients.of_step(stage.whole, stage.step, shaped, *stage.when)
-                gradient = gradient + flow.step_gradient(stage.whole, plastic, stage.length, given)
+                multiplier = self._multiplier(step, stage, rhs, quantities, solve)
+                gradient = self._gradients.step_gradient(
+                    stage.whole, stage.step, shaped, *stage.when
+                )
+                gradient = gradient + flow.step_gradient(
+                    stage.whole, plastic, stage.length, quantities
+                )
                 total = total - (gradient * multiplier).sum()
-            names = list(found)
-            inputs = [*state, *(given[name] for name in names), plastic]
+            names = list(grads)
+            inputs = [*state, *(quantities[name] for name in names), plastic]
             parts = torch.autograd.grad(total, inputs, allow_unused=True)
         for name, part in zip(names, parts[len(state) : -1], strict=True):
             if part is not None:
-                found[name] += part
+                grads[name] += part
         nothing = torch.zeros_like(whole)
-        own = [nothing if part is None else part for part in parts[: len(state)]]
-        own = [part.detach() for part in own]
-        carried = [own[0] + adjoint[2], own[1] + adjoint[3], *own[2:]]
+        parts_back = [nothing if part is None else part for part in parts[: len(state)]]
+        parts_back = [part.detach() for part in parts_back]
+        carried = [parts_back[0] + adjoint[2], parts_back[1] + adjoint[3], *parts_back[2:]]
         carried += [nothing for _ in range(4 - len(carried))]
         return [*carried, torch.zeros_like(plastic) if parts[-1] is None else parts[-1].detach()]
 
     def _on_tape(
-        self, step: _Step, state: list[Tensor], given: Quantities
+        self, step: _Step, state: list[Tensor], quantities: Quantities
     ) -> tuple[list[_TapeStage], Tensor]:
         """Its stages, and the (3, N) velocities at the end."""
         system, stepper = self._system, self._stepper
         before = replace(step.before, positions=state[0], velocities=state[1])
         before = replace(before, previous=(state[2], state[3]) if len(state) > 2 else None)
         present = system.damping, stepper.frames
-        if given["damping"].requires_grad:
-            system.damping = given["damping"]
-        if given["mass"].requires_grad:
-            stepper.frames = stepper.frames.with_masses(given["mass"])
+        if quantities["damping"].requires_grad:
+            system.damping = quantities["damping"]
+        if quantities["mass"].requires_grad:
+            stepper.frames = stepper.frames.with_masses(quantities["mass"])
         try:
             whole_step = stepper.step_of(before, step.seconds, len(step.ends))
         finally:
@@ -378,7 +386,7 @@ class ImplicitRun:
             inertial = coasting.positions
             if system.moving_pins is not None:
                 pins = system.moving_pins
-                at = pins.path.with_samples(given["pins"]).at(*when)
+                at = pins.path.with_samples(quantities["pins"]).at(*when)
                 inertial = inertial.index_copy(1, pins.vertices, at)
             origin = None
             if contact is not None:
@@ -405,7 +413,7 @@ class ImplicitRun:
         step: _Step,
         stage: _TapeStage,
         rhs: Tensor,
-        given: Quantities,
+        quantities: Quantities,
         solve: TransposedSolve,
     ) -> Tensor:
         """(3, N) λ."""
@@ -426,11 +434,11 @@ class ImplicitRun:
         objective.update_lagged(positions)
         contact = self._gradients.contact
         if contact is not None:
-            contact.begin(positions, plain, given, *stage.when)
+            contact.begin(positions, plain, quantities, *stage.when)
         solve.prepare(positions, contact)
         more = None
-        if self._gradients.rubs(positions, given):
-            more = FrictionChange(self._gradients, objective, positions, plain, given)
+        if self._gradients.rubs(positions, quantities):
+            more = FrictionChange(self._gradients, objective, positions, plain, quantities)
         return solve.solve(rhs, more, f"frame {step.frame + 1}")
 
 

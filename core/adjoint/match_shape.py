@@ -88,11 +88,11 @@ def match_shape(
         InstabilityError: when the shapes do not tell of the stiffness.
     """
     prepared = prepare(scene)[0]
-    own = chosen_body(prepared, body)
-    seen = _carried(own) if on_skin else None
-    targets = _targets(positions, own, seen)
-    shares = _shares(regions, own)
-    first = np.broadcast_to(np.asarray(own.material.young, dtype=np.float64), len(shares))
+    matched = chosen_body(prepared, body)
+    seen = _carried(matched) if on_skin else None
+    targets = _targets(positions, matched, seen)
+    shares = _shares(regions, matched)
+    first = np.broadcast_to(np.asarray(matched.material.young, dtype=np.float64), len(shares))
     start = np.log(np.linalg.lstsq(shares, first, rcond=None)[0].clip(first.min()))
     losses: list[float] = []
 
@@ -111,9 +111,9 @@ def match_shape(
             observe(losses[-1], min(1.0, len(losses) / MAX_ITERATIONS))
         return mean
 
-    near = met_distance(own, [None if t is None else t.numpy() for t in targets], seen)
-    found = _minimized(loss, torch.as_tensor(start), near)
-    young = found.exp().numpy()
+    near = met_distance(matched, [None if t is None else t.numpy() for t in targets], seen)
+    logarithms = _minimized(loss, torch.as_tensor(start), near)
+    young = logarithms.exp().numpy()
     return Match(_with_young(prepared, body, shares @ young), young, losses[-1], tuple(losses))
 
 
@@ -146,9 +146,9 @@ def _minimized(loss: Any, start: Tensor, near: float) -> Tensor:
     scale: list[float] = []
 
     def evaluated(logarithms: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        own = torch.as_tensor(logarithms).clone().requires_grad_()
-        value = loss(own)
-        (gradient,) = torch.autograd.grad(value, own)
+        leaf = torch.as_tensor(logarithms).clone().requires_grad_()
+        value = loss(leaf)
+        (gradient,) = torch.autograd.grad(value, leaf)
         if not scale:
             if not float(gradient.norm()) > LEAST_SLOPE * float(value.detach()):
                 raise InstabilityError(
@@ -163,52 +163,52 @@ def _minimized(loss: Any, start: Tensor, near: float) -> Tensor:
             return start
     bounds = [(log - MAX_LOGARITHM, log + MAX_LOGARITHM) for log in start.tolist()]
     options = {"maxiter": MAX_ITERATIONS, "ftol": 1e-12, "gtol": 1e-7}
-    found = optimize.minimize(
+    minimum = optimize.minimize(
         evaluated, start.numpy(), jac=True, method="L-BFGS-B", bounds=bounds, options=options
     )
-    loss(torch.as_tensor(found.x))
-    return torch.as_tensor(found.x)
+    loss(torch.as_tensor(minimum.x))
+    return torch.as_tensor(minimum.x)
 
 
 def _with_young(scene: Scene, body: int, young: Any) -> Scene:
-    own, stiff = copy(scene), scene.bodies[body]
-    own.bodies = list(scene.bodies)
-    own.bodies[body] = replace(stiff, material=replace(stiff.material, young=young))
-    return own
+    changed, stiff = copy(scene), scene.bodies[body]
+    changed.bodies = list(scene.bodies)
+    changed.bodies[body] = replace(stiff, material=replace(stiff.material, young=young))
+    return changed
 
 
 def _shares(regions: ArrayLike | None, body: SoftBody) -> NDArray[np.float64]:
     """(M, R) of regions in tets."""
     count = len(body.mesh.tets)  # type: ignore[union-attr]
-    given = np.zeros(count, np.int64) if regions is None else np.asarray(regions)
-    if given.shape == (count,) and given.dtype.kind in "iu" and given.min(initial=0) >= 0:
-        return np.eye(int(given.max()) + 1)[given]
-    is_finite = given.ndim == 2 and given.dtype.kind == "f" and bool(np.isfinite(given).all())
-    if not is_finite or len(given) != count or given.min(initial=0.0) < 0.0:
+    members = np.zeros(count, np.int64) if regions is None else np.asarray(regions)
+    if members.shape == (count,) and members.dtype.kind in "iu" and members.min(initial=0) >= 0:
+        return np.eye(int(members.max()) + 1)[members]
+    is_finite = members.ndim == 2 and members.dtype.kind == "f" and bool(np.isfinite(members).all())
+    if not is_finite or len(members) != count or members.min(initial=0.0) < 0.0:
         raise SceneError(
             f"{body.name}: regions must be {count} integers from 0, one a tet, or shares of each."
         )
-    shares: NDArray[np.float64] = given.astype(np.float64)
+    shares: NDArray[np.float64] = members.astype(np.float64)
     return shares
 
 
 def _carried(body: SoftBody) -> Embedding:
     """The points of the skin in the tets, as they are seen."""
-    own = skin_embedding_of(body)
+    embedding = skin_embedding_of(body)
     phong = body.skin.phong if body.skin is not None else None
-    return own if phong is None else phong
+    return embedding if phong is None else phong
 
 
 def _targets(
     positions: Sequence[ArrayLike | None], body: SoftBody, seen: Embedding | None
 ) -> list[Tensor | None]:
-    found = [
+    targets = [
         None if shape is None else torch.as_tensor(_checked(shape, body, k, seen))
         for k, shape in enumerate(positions)
     ]
-    if all(target is None for target in found):
+    if all(target is None for target in targets):
         raise SceneError(f"{body.name}: no frame has a shape to match.")
-    return found
+    return targets
 
 
 def _seen(positions: Tensor, embedding: Embedding | None) -> Tensor:
@@ -222,12 +222,13 @@ def _seen(positions: Tensor, embedding: Embedding | None) -> Tensor:
 def _checked(
     shape: ArrayLike, body: SoftBody, index: int, seen: Embedding | None
 ) -> NDArray[np.float64]:
-    found, mesh = np.asarray(shape, dtype=np.float64), body.mesh
-    wanted = mesh.vertices.shape if seen is None else (len(seen.indices), 3)
-    if found.shape != wanted:
+    points, mesh = np.asarray(shape, dtype=np.float64), body.mesh
+    expected = mesh.vertices.shape if seen is None else (len(seen.indices), 3)
+    if points.shape != expected:
         raise SceneError(
-            f"{body.name}: shape {index} has the shape {found.shape}, the body's vertices {wanted}."
+            f"{body.name}: shape {index} has the shape {points.shape}, the body's vertices "
+            f"{expected}."
         )
-    if not np.isfinite(found).all():
+    if not np.isfinite(points).all():
         raise SceneError(f"{body.name}: shape {index} is not finite everywhere.")
-    return found
+    return points

@@ -140,29 +140,34 @@ def friction_tables(system: System, value: Value) -> tuple[Tensor, Tensor]:
     """(O, O) static and kinetic coefficients as ``FrictionTable`` has them: of bodies, mesh
     colliders, spheres, and the ground."""
     scene = system.scene
-    owners: list[tuple[str, Any]] = [(f"bodies[{k}]", own) for k, own in enumerate(scene.bodies)]
-    colliders = [(f"colliders[{k}]", own) for k, own in enumerate(scene.colliders)]
+    owners: list[tuple[str, Any]] = [(f"bodies[{k}]", item) for k, item in enumerate(scene.bodies)]
+    colliders = [(f"colliders[{k}]", item) for k, item in enumerate(scene.colliders)]
     for kind in (Collider, Sphere):
         owners += [pair for pair in colliders if isinstance(pair[1], kind)]
     if scene.ground is not None:
         owners.append(("ground", scene.ground))
     known = FrictionTable(scene)
-    found = []
+    tables = []
     for table, slides in zip(known.all_pairs, (False, True), strict=True):
-        own = [_coefficient(*owner, slides, value) for owner in owners]
+        coefficients = [_coefficient(*owner, slides, value) for owner in owners]
         default = _coefficient("contact", scene.contact or Contact(), slides, value)
         assert default is not None
-        whole = _combined(own, default)
-        found.append(torch.where(torch.as_tensor(known.is_named), value("", table), whole))
-    static, kinetic = found
+        whole = _combined(coefficients, default)
+        tables.append(torch.where(torch.as_tensor(known.is_named), value("", table), whole))
+    static, kinetic = tables
     return static, torch.minimum(kinetic, static)
 
 
-def _combined(own: list[Tensor | None], default: Tensor) -> Tensor:
+def _combined(coefficients: list[Tensor | None], default: Tensor) -> Tensor:
     """(O, O): the geometric mean, where both have one."""
-    has = torch.tensor([coefficient is not None for coefficient in own])
-    values = torch.stack([default if coefficient is None else coefficient for coefficient in own])
-    first, second = values[:, None].expand(len(own), -1), values.expand(len(own), -1)
+    has = torch.tensor([coefficient is not None for coefficient in coefficients])
+    values = torch.stack(
+        [default if coefficient is None else coefficient for coefficient in coefficients]
+    )
+    first, second = (
+        values[:, None].expand(len(coefficients), -1),
+        values.expand(len(coefficients), -1),
+    )
     roots = (first * second).clamp(min=NO_FRICTION).sqrt()
     means = torch.where(first == second, 0.5 * (first + second), roots)
     one = torch.where(has[:, None], first, second)
@@ -171,8 +176,8 @@ def _combined(own: list[Tensor | None], default: Tensor) -> Tensor:
 
 def _coefficient(place: str, item: Any, slides: bool, value: Value) -> Tensor | None:
     member = "kinetic_friction" if slides and item.kinetic_friction is not None else "friction"
-    own = getattr(item, member)
-    return None if own is None else value(f"{place}.{member}", own)
+    coefficient = getattr(item, member)
+    return None if coefficient is None else value(f"{place}.{member}", coefficient)
 
 
 #: From a place in the scene, and the number there, to the tensor in its place.
@@ -201,28 +206,30 @@ class ForceQuantities:
         self._mass, self._rest = mass, rest
 
     def all(self) -> dict[str, Tensor]:
-        """Of the i-th force, each with i behind its name."""
+        """Return the quantities of all forces, each with the index of the force behind its name."""
         out: dict[str, Tensor] = {}
         for index, (owner, source) in enumerate(self._sources()):
-            own = self._of(index, owner, source)
-            out |= {f"{name} {index}": part for name, part in own.items()}
+            parts = self._of(index, owner, source)
+            out |= {f"{name} {index}": part for name, part in parts.items()}
         return out
 
     def _sources(self) -> list[tuple[int, Any]]:
-        """Of each force the index of its body, or among those of the scene, and what made it."""
+        """Return the source of each force, and the index of its body or among the forces of the
+        scene.
+        """
         bodies = list(enumerate(self._system.bodies))
-        own: list[tuple[int, Any]] = [(k, each) for k, body in bodies for each in body.forces]
-        of_scene: list[tuple[int, Any]] = []
+        on_bodies: list[tuple[int, Any]] = [(k, each) for k, body in bodies for each in body.forces]
+        scene_sources: list[tuple[int, Any]] = []
         for index, force in enumerate(self._system.scene.forces):
             # Buoyancy, and drag where there is any.
             count = 2 if isinstance(force, Fluid) and (force.drag or force.damping) else 1
-            of_scene += [(index, force)] * count
-        return of_scene + own
+            scene_sources += [(index, force)] * count
+        return scene_sources + on_bodies
 
     def _of(self, index: int, owner: int, source: Any) -> dict[str, Tensor]:
         force, place = self._system.forces[index], f"bodies[{owner}]"
         if isinstance(force, (GoalSprings, GoalDamping)):
-            return self._of_goals(force, owner, source)
+            return self._goals(force, owner, source)
         if isinstance(force, FluidDrag):
             return {}
         assert isinstance(force, PrescribedPotential)
@@ -235,7 +242,7 @@ class ForceQuantities:
             parameters = self._value(f"{place}.{_NUMBERS[type(source)]}", samples).reshape(-1)
             if isinstance(force, GasOfVolume):
                 return {"parameters": parameters, "at rest": force.volume.of(self._rest)}
-            masses = self._of_drag(owner, source) if isinstance(source, Drag) else {}
+            masses = self._drag(owner, source) if isinstance(source, Drag) else {}
             return {"parameters": parameters} | masses
         if isinstance(source, (Wind, ForceField)):
             columns = _OF_WIND if isinstance(source, Wind) else _OF_FIELD
@@ -250,12 +257,12 @@ class ForceQuantities:
         """(T, k) parameters, those that tensors stand for in their columns."""
         parts, first, count = [], 0, len(samples)
         for name, width in columns.items():
-            own = samples[:, first : first + width]
+            columns_of_name = samples[:, first : first + width]
             first += width
-            found = self._value(f"{place}.{name}", own).reshape(-1, width)
+            values = self._value(f"{place}.{name}", columns_of_name).reshape(-1, width)
             # A channel keeps its last sample.
-            kept = [min(t, len(found) - 1) for t in range(count)]
-            parts.append(found[kept])
+            kept = [min(t, len(values) - 1) for t in range(count)]
+            parts.append(values[kept])
         return torch.cat([*parts, samples[:, first:]], dim=1)
 
     def _in_fields(self) -> Tensor:
@@ -264,7 +271,7 @@ class ForceQuantities:
         weights = [(1.0 if b.field_weight is None else b.field_weight, where) for b, where in pairs]
         return torch.cat([weight * self._mass[where] for weight, where in weights])
 
-    def _of_drag(self, body: int, drag: Drag) -> dict[str, Tensor]:
+    def _drag(self, body: int, drag: Drag) -> dict[str, Tensor]:
         owner, where = self._system.bodies[body], self._system.body_slices()[body]
         density = self._value(f"bodies[{body}].density", owner.density)
         factors = torch.as_tensor(np.asarray(drag.factors, dtype=np.float64)).to(density)
@@ -272,7 +279,7 @@ class ForceQuantities:
         after = self._mass.new_zeros(len(self._mass) - where.stop)
         return {"masses": torch.cat([before, self._lumped(body, density * factors), after])}
 
-    def _of_goals(
+    def _goals(
         self, force: GoalSprings | GoalDamping, body: int, source: Goals | GoalDampers
     ) -> dict[str, Tensor]:
         system, owner = self._system, self._system.bodies[body]
@@ -301,7 +308,8 @@ class ForceQuantities:
 
 
 class RestQuantities:
-    """By the formulas of ``TetMesh``, where a rest shape requires grad; else its numbers.
+    """The quantities of rest shapes: by the formulas of ``TetMesh``, where a rest shape requires
+    grad; else its numbers.
 
     Args:
         system: of the scene with numbers alone.
@@ -315,7 +323,7 @@ class RestQuantities:
             value(f"bodies[{index}].mesh.vertices", mesh.vertices)
             for index, mesh in enumerate(system.meshes)
         ]
-        self._tets = [self._of_tets(index) for index in range(len(system.meshes))]
+        self._tets = [self._tet_shapes(index) for index in range(len(system.meshes))]
 
     @property
     def positions(self) -> Tensor:
@@ -324,15 +332,15 @@ class RestQuantities:
 
     def at_start(self, body: int) -> Tensor:
         """(n, 3) where its vertices rest then, in metres."""
-        vertices, own = self.vertices[body], self._bodies[body].rest_shape
-        if own is None:
+        vertices, rest_shape = self.vertices[body], self._bodies[body].rest_shape
+        if rest_shape is None:
             return vertices
         place = f"bodies[{body}].rest_shape"
-        amounts = self._value(f"{place}.amounts", own.amounts.samples)
-        moved = self._value(f"{place}.displacements", own.displacements)
+        amounts = self._value(f"{place}.amounts", rest_shape.amounts.samples)
+        moved = self._value(f"{place}.displacements", rest_shape.displacements)
         return vertices + torch.tensordot(amounts[0], moved, dims=1)
 
-    def of_elasticity(self, index: int, members: list[int]) -> dict[str, Tensor]:
+    def shapes_of_elasticity(self, index: int, members: list[int]) -> dict[str, Tensor]:
         """``volumes i`` and ``shape gradients i`` of the i-th elasticity, whose bodies these are;
         none where no rest shape requires grad."""
         if not any(self.vertices[k].requires_grad for k in members):
@@ -348,11 +356,13 @@ class RestQuantities:
         one body; none where its rest shape stays."""
         if part.rest_shape is None:
             return {}
-        place, own = f"bodies[{body}].rest_shape", self._bodies[body].rest_shape
-        assert own is not None
+        place, rest_shape = f"bodies[{body}].rest_shape", self._bodies[body].rest_shape
+        assert rest_shape is not None
         return {
             f"amounts {index}": self._value(f"{place}.amounts", part.channel.samples[:, 1:]),
-            f"displacements {index}": self._value(f"{place}.displacements", own.displacements),
+            f"displacements {index}": self._value(
+                f"{place}.displacements", rest_shape.displacements
+            ),
             f"modelled {index}": self.vertices[body],
         }
 
@@ -370,7 +380,7 @@ class RestQuantities:
         return torch.where(outside > 0.0, outside, around ** (2.0 / 3.0))
 
     def diagonal(self, body: int) -> Tensor:
-        """Of its bounding box, in metres."""
+        """Return the diagonal of a body's bounding box, in metres."""
         vertices = self.vertices[body]
         return torch.linalg.vector_norm(vertices.amax(0) - vertices.amin(0))
 
@@ -379,16 +389,16 @@ class RestQuantities:
         volumes, _ = self._tets[body]
         return volumes * volumes.new_tensor(fill(self._meshes[body]))
 
-    def _of_tets(self, body: int) -> tuple[Tensor, Tensor]:
+    def _tet_shapes(self, body: int) -> tuple[Tensor, Tensor]:
         """(M,) volumes, and (3, 3, M) gradients of the shape functions of corners 1 to 3."""
         mesh, vertices = self._meshes[body], self.vertices[body]
         if not vertices.requires_grad:
             gradients = mesh.shape_gradients[:, 1:].transpose(1, 2, 0)
             return vertices.new_tensor(mesh.rest_volumes), vertices.new_tensor(gradients)
-        return of_tets(vertices, torch.as_tensor(mesh.tets.astype(np.int64)))
+        return tet_shapes(vertices, torch.as_tensor(mesh.tets.astype(np.int64)))
 
 
-def of_tets(vertices: Tensor, tets: Tensor) -> tuple[Tensor, Tensor]:
+def tet_shapes(vertices: Tensor, tets: Tensor) -> tuple[Tensor, Tensor]:
     """(M,) volumes in m³, and (3, 3, M) gradients of the shape functions of corners 1 to 3, of
     (M, 4) tets whose (n, 3) vertices rest there."""
     # The coordinates first: passes over long rows are quick, and so is autograd's way back.
@@ -399,15 +409,16 @@ def of_tets(vertices: Tensor, tets: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def at_time(
-    index: int, part: Elasticity, given: dict[str, Tensor], frame: int, fraction: float
+    index: int, part: Elasticity, quantities: dict[str, Tensor], frame: int, fraction: float
 ) -> tuple[Tensor, Tensor]:
-    """What ``of_tets`` gives for the i-th elasticity, whose rest shape changes, a fraction of the
-    way from a frame to the next."""
+    """Return the shapes of the i-th elasticity, whose rest shape changes, a fraction of the way
+    from a frame to the next, as ``tet_shapes`` does.
+    """
     ((_, mesh),) = part.tets.meshes
-    amounts = part.channel.with_samples(given[f"amounts {index}"]).at(frame, fraction)
-    moved = torch.tensordot(amounts, given[f"displacements {index}"], dims=1)
+    amounts = part.channel.with_samples(quantities[f"amounts {index}"]).at(frame, fraction)
+    moved = torch.tensordot(amounts, quantities[f"displacements {index}"], dims=1)
     tets = torch.as_tensor(mesh.tets.astype(np.int64))
-    return of_tets(given[f"modelled {index}"] + moved, tets)
+    return tet_shapes(quantities[f"modelled {index}"] + moved, tets)
 
 
 #: What time steps read, by name: ``mass`` (N,), ``damping`` (N,) in 1/s, ``gravity`` (T, 3),
@@ -444,7 +455,7 @@ class Derivation:
         self._rest = RestQuantities(system, self._value)
 
     def quantities(self) -> Quantities:
-        """All of them; those that no tensor bears on do not require grad."""
+        """Return all quantities; those without a tensor behind them do not require grad."""
         quantities = {"mass": self._mass(), "damping": self._damping()}
         quantities["gravity"] = self._value("gravity", self._system.gravity.samples).view(-1, 3)
         quantities |= self._pins()
@@ -452,7 +463,7 @@ class Derivation:
         for index, part in enumerate(self._system.elasticities):
             quantities |= self._moduli(index, part)
             quantities[f"factor {index}"] = self._factor(part)
-            quantities |= self._rest.of_elasticity(index, self._members(part))
+            quantities |= self._rest.shapes_of_elasticity(index, self._members(part))
             quantities |= self._rest.over_time(index, part, self._members(part)[0])
             quantities |= self._flow(index, part, quantities[f"mu {index}"])
         quantities |= self._viscosities(quantities)
@@ -469,21 +480,21 @@ class Derivation:
         leaf = self._leaves.get(place)
         return self._tensor(otherwise if leaf is None else leaf)
 
-    def _own(self, index: int, member: str) -> Tensor:
+    def _member(self, index: int, member: str) -> Tensor:
         """A member of a body or of what it has."""
         owner: Any = self._system.bodies[index]
         for name in member.split("."):
             owner = getattr(owner, name)
         return self._value(f"bodies[{index}].{member}", owner)
 
-    def _of_tets(self, indices: list[int], member: str) -> Tensor:
+    def _tet_values(self, indices: list[int], member: str) -> Tensor:
         """(M,) of the tets of some bodies."""
         counts = [len(self._system.meshes[k].tets) for k in indices]
         return torch.cat(
-            [self._own(k, member).expand(n) for k, n in zip(indices, counts, strict=True)]
+            [self._member(k, member).expand(n) for k, n in zip(indices, counts, strict=True)]
         )
 
-    def _of_vertices(self, values: list[Tensor]) -> Tensor:
+    def _vertex_values(self, values: list[Tensor]) -> Tensor:
         """(N,) of one value a body."""
         return torch.cat(
             [v.expand(len(m.vertices)) for v, (_, m) in zip(values, self._bodies, strict=True)]
@@ -499,13 +510,13 @@ class Derivation:
 
     def _mass(self) -> Tensor:
         return torch.cat(
-            [self._lumped(k, self._own(k, "density")) for k in range(len(self._bodies))]
+            [self._lumped(k, self._member(k, "density")) for k in range(len(self._bodies))]
         )
 
     def _damping(self) -> Tensor:
         rates = []
         for index, (_, mesh) in enumerate(self._bodies):
-            rate, density = self._own(index, "damping"), self._own(index, "density")
+            rate, density = self._member(index, "damping"), self._member(index, "density")
             if rate.ndim:
                 rate = self._lumped(index, density * rate) / self._lumped(index, density)
             rates.append(rate.expand(len(mesh.vertices)))
@@ -542,17 +553,17 @@ class Derivation:
         ):
             start = self._rest.at_start(index)
             if body.initial_positions is not None:
-                start = self._own(index, "initial_positions")
+                start = self._member(index, "initial_positions")
             if body.pinned is not None and body.pin_path is not None and pins is not None:
                 pinned = torch.as_tensor(body.pinned.astype(np.int64))
                 path = pins[0, :, offset : offset + len(pinned)].T
                 start, offset = start.index_copy(0, pinned, path), offset + len(pinned)
-            own = mass[where]
-            arms = start - own @ start / own.sum()
-            spin = self._own(index, "angular_velocity").expand_as(arms)
-            moving = self._own(index, "velocity") + torch.linalg.cross(spin, arms)
+            masses = mass[where]
+            arms = start - masses @ start / masses.sum()
+            spin = self._member(index, "angular_velocity").expand_as(arms)
+            moving = self._member(index, "velocity") + torch.linalg.cross(spin, arms)
             if body.initial_velocities is not None:
-                moving = moving + self._own(index, "initial_velocities")
+                moving = moving + self._member(index, "initial_velocities")
             velocities.append(moving)
             positions.append(start)
         whole = torch.cat(velocities).T * system.free
@@ -568,8 +579,8 @@ class Derivation:
         filled = np.concatenate([fill(self._system.meshes[k]) for k in members])
         solid = replace(
             part.material,
-            young=self._of_tets(members, "material.young") * self._tensor(filled),
-            poisson=self._of_tets(members, "material.poisson"),
+            young=self._tet_values(members, "material.young") * self._tensor(filled),
+            poisson=self._tet_values(members, "material.poisson"),
         )
         return {f"mu {index}": solid.mu, f"lam {index}": solid.lam}
 
@@ -581,9 +592,11 @@ class Derivation:
         for k in members:
             filled, numbers = self._tensor(fill(self._system.meshes[k])), list(_ELASTIC)
             if self._system.bodies[k].plasticity is not None:
-                numbers = [self._own(k, f"plasticity.{name}") for name in _PLASTIC]
-            own = [self._tensor(number).expand(len(filled)) for number in numbers]
-            rows.append(torch.stack([own[0] * filled, own[1] * filled, *own[2:]]))
+                numbers = [self._member(k, f"plasticity.{name}") for name in _PLASTIC]
+            parameters = [self._tensor(number).expand(len(filled)) for number in numbers]
+            rows.append(
+                torch.stack([parameters[0] * filled, parameters[1] * filled, *parameters[2:]])
+            )
         return {f"flow {index}": torch.cat([mu[None], torch.cat(rows, dim=1)])}
 
     def _factor(self, part: Elasticity) -> Tensor:
@@ -595,22 +608,22 @@ class Derivation:
             return samples
         return self._value(f"bodies[{index}].stiffness", samples).reshape(-1)
 
-    def _viscosities(self, found: Quantities) -> Quantities:
+    def _viscosities(self, quantities: Quantities) -> Quantities:
         """As ``TetEnergies`` makes them, in the same order."""
         system, out, count = self._system, {}, 0
         for index, part in enumerate(system.elasticities):
             members = self._members(part)
             if not any(system.bodies[k].is_viscous for k in members):
                 continue
-            mu, lam = found[f"mu {index}"], found[f"lam {index}"]
-            rates = self._of_tets(members, "stiffness_damping")
+            mu, lam = quantities[f"mu {index}"], quantities[f"lam {index}"]
+            rates = self._tet_values(members, "stiffness_damping")
             filled = np.concatenate([fill(system.meshes[k]) for k in members])
-            shears = self._tensor(filled) * self._of_tets(members, "viscosity")
+            shears = self._tensor(filled) * self._tet_values(members, "viscosity")
             one = torch.ones(1, dtype=mu.dtype)
             parts = [(rates * mu + shears, rates * lam, one)]
             if system.bodies[members[0]].stiffness is not None:
                 parts = [
-                    (rates * mu, rates * lam, found[f"factor {index}"]),
+                    (rates * mu, rates * lam, quantities[f"factor {index}"]),
                     (shears, torch.zeros_like(shears), one),
                 ]
             for shear, bulk, factor in parts:
@@ -624,35 +637,37 @@ class Derivation:
         ground = system.scene.ground
         if barrier is None or ground is None:
             return {}
-        young = self._of_vertices(self._mean_young)
+        young = self._vertex_values(self._mean_young)
         stiffness = BARRIER_STIFFNESS_RATIO * barrier.points.from_bodies(young)
-        own = {
+        out = {
             "height": self._value("ground.height", ground.height),
             "weights": stiffness * self._areas(barrier.points),
-            "diagonals": self._of_vertices(
+            "diagonals": self._vertex_values(
                 [self._rest.diagonal(k) for k in range(len(self._bodies))]
             ),
         }
         for name, table in zip(("static", "kinetic"), self._frictions, strict=True):
             coefficients = [table[k, -1] for k in range(len(self._bodies))]
-            rows = barrier.points.from_bodies(self._of_vertices(coefficients))
-            own[name] = rows * system.obstacles.friction_shares
-        return own
+            rows = barrier.points.from_bodies(self._vertex_values(coefficients))
+            out[name] = rows * system.obstacles.friction_shares
+        return out
 
     def _areas(self, points: GroundPoints) -> Tensor:
         """(S,) around the ground's points; surfaces that are seen keep theirs."""
-        own = points.from_bodies(torch.cat([self._rest.areas(k) for k in range(len(self._bodies))]))
+        areas = points.from_bodies(
+            torch.cat([self._rest.areas(k) for k in range(len(self._bodies))])
+        )
         seen = [torch.tensor(body.seen_surface is not None) for body in self._system.bodies]
         known = self._tensor(self._system.obstacles.areas)
-        return torch.where(points.from_bodies(self._of_vertices(seen)), known, own)
+        return torch.where(points.from_bodies(self._vertex_values(seen)), known, areas)
 
     def _contact(self) -> Quantities:
         if self._system.scene.contact is None:
             return {}
         count = len(self._bodies) + len(self._system.scene.meshes)
         static, kinetic = (table[:count, :count] for table in self._frictions)
-        own = barrier_tables(self._system, torch.stack(self._mean_young), self._value)
-        return own | {"contact static": static, "contact kinetic": kinetic}
+        tables = barrier_tables(self._system, torch.stack(self._mean_young), self._value)
+        return tables | {"contact static": static, "contact kinetic": kinetic}
 
     def _attached(self) -> Quantities:
         """As ``Attachments.from_scene`` finds the stiffness."""
@@ -661,20 +676,22 @@ class Derivation:
             return {}
         attached, around = attached_vertices(system.scene, system.vertex_offsets), []
         for index, (_, mesh) in enumerate(self._bodies):
-            young, corners = self._own(index, "material.young"), self._tensor(mesh.tets.ravel())
+            young, corners = self._member(index, "material.young"), self._tensor(mesh.tets.ravel())
             edges = self._tensor(mesh.mean_edges)
             sums = edges.new_zeros(len(mesh.vertices))
             whole = sums.index_add(0, corners.long(), (young * edges).repeat_interleave(4))
             around.append(whole / torch.bincount(corners.long()))
-        own = torch.cat(around)
-        others = own[torch.as_tensor(attached.corners)].mean(1)
-        stiffness = torch.maximum(own[torch.as_tensor(attached.vertices)], others)
+        around_vertices = torch.cat(around)
+        around_anchors = around_vertices[torch.as_tensor(attached.corners)].mean(1)
+        stiffness = torch.maximum(
+            around_vertices[torch.as_tensor(attached.vertices)], around_anchors
+        )
         return {"attached": STIFFNESS_FACTOR * stiffness}
 
     @property
     def _mean_young(self) -> list[Tensor]:
-        """Of each body."""
-        return [self._own(k, "material.young").mean() for k in range(len(self._bodies))]
+        """Return the mean Young's modulus of each body, in pascal."""
+        return [self._member(k, "material.young").mean() for k in range(len(self._bodies))]
 
     @cached_property
     def _frictions(self) -> tuple[Tensor, Tensor]:

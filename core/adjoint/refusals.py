@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What nothing is differentiated through: it is refused before a run, not left out of gradients."""
+"""Refuse scenes that gradients cannot pass through before a run, so that nothing is left out of
+them.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ def refuse_scene(scene: Scene) -> None:
     Raises:
         SceneError: on what of a scene there is no derivative of.
     """
-    for what in _of_scene(scene):
+    for what in _unsupported(scene):
         raise SceneError(f"There are no gradients through {what}; leave it out.")
 
 
@@ -50,7 +52,7 @@ def chosen_body(scene: Scene, body: int) -> SoftBody:
     return scene.bodies[body]
 
 
-def _of_scene(scene: Scene) -> Iterator[str]:
+def _unsupported(scene: Scene) -> Iterator[str]:
     contact = scene.contact
     if contact is not None and contact.formulation == "original" and contact.stiffness is None:
         yield "contact whose stiffness adapts, as that of the method Original does"
@@ -198,11 +200,11 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
     _refuse_reshaped(system.scene, leaves)
     for index, body in enumerate(system.bodies):
         damped = [f"bodies[{index}].{m}" for m in ("stiffness_damping", "viscosity")]
-        given = [place for place in damped if place in leaves]
-        if given and not body.is_viscous:
+        damping_places = [place for place in damped if place in leaves]
+        if damping_places and not body.is_viscous:
             raise SceneError(
                 f"{body.name}: there is nothing to differentiate where both dampings of the solid "
-                f"are 0; begin {given[0]} above it."
+                f"are 0; begin {damping_places[0]} above it."
             )
         if f"bodies[{index}].density" in leaves and body.skin is not None and body.skin.goals:
             raise SceneError(
@@ -213,9 +215,9 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
 
 
 def _refuse_reshaped(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
-    """What hangs on the rest shape in ways of its own."""
-    found = [place for place in leaves if place.endswith("mesh.vertices")]
-    if not found:
+    """Refuse everything that depends on the rest shape in further ways."""
+    places = [place for place in leaves if place.endswith("mesh.vertices")]
+    if not places:
         return
     ground, skins = scene.ground, [body.skin for body in scene.bodies]
     painted = any(body.friction_paint is not None for body in scene.bodies)
@@ -233,7 +235,7 @@ def _refuse_reshaped(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
         what = "a ground whose distance goes by the size of bodies; give it one"
     else:
         return
-    raise SceneError(f"There are no gradients by a rest shape ({found[0]}) with {what}.")
+    raise SceneError(f"There are no gradients by a rest shape ({places[0]}) with {what}.")
 
 
 # Of a body, which it begins at.
@@ -241,7 +243,9 @@ _PLACES = ("initial_positions", "pin_path", "rest_shape.amounts", "rest_shape.di
 
 
 def _refuse_attached(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
-    """Where attachments hold is found from where bodies begin; those to colliders are pins."""
+    """Refuse start positions of attached bodies, since they determine where attachments hold.
+    Attachments to colliders are pins.
+    """
     for attachment in scene.attachments:
         held = {attachment.body} | ({attachment.other} if attachment.to == "body" else set())
         for index in sorted(held):

@@ -153,15 +153,15 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
         # As the last part of the load changed them, this one will.
         pairs = zip(rests, before, strict=True)
         guess = [rest + load_step / last * (rest - earlier) for rest, earlier in pairs]
-        found = _search(prepared, starts, guess, load + load_step, observe)
-        if found is None and rests is not before:
-            found = _search(prepared, starts, rests, load + load_step, observe)
-        if found is None:
+        solved = _search(prepared, starts, guess, load + load_step, observe)
+        if solved is None and rests is not before:
+            solved = _search(prepared, starts, rests, load + load_step, observe)
+        if solved is None:
             load_step *= 0.5
             if load_step < MIN_LOAD_STEP:
                 raise InstabilityError(_too_soft(prepared))
             continue
-        before, rests = rests, found
+        before, rests = rests, solved
         load, last, load_step = load + load_step, load_step, 2.0 * load_step
     return _checked(_with_rest_shapes(prepared, starts, rests), starts)
 

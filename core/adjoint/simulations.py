@@ -75,24 +75,24 @@ def simulate(
         refuse_scene(plain)
         refuse_loss_factors(plain, leaves)
         refuse_integrator(integrator, plain)
-    own: dict[str, Any] = {"frame_time": frame_time, "substeps": substeps}
-    simulator = Simulator(plain, integrator, device="cpu", results=results, **own)
+    timing: dict[str, Any] = {"frame_time": frame_time, "substeps": substeps}
+    simulator = Simulator(plain, integrator, device="cpu", results=results, **timing)
     if not leaves:
         return list(simulator.run(frames))
     refuse_system(simulator.system, leaves)
     _refuse_moved_start(simulator, leaves)
     run = _run_of(simulator, integrator, frames)
-    found = _recorded(simulator, run, frames)
-    outputs = [part for _, state in found for part in (state.positions, state.velocities)]
+    recorded = _recorded(simulator, run, frames)
+    outputs = [part for _, state in recorded for part in (state.positions, state.velocities)]
 
-    def pull_back(wanted: list[Tensor], given: Quantities) -> dict[str, Tensor]:
-        return run.pull_back(list(zip(wanted[::2], wanted[1::2], strict=True)), given)
+    def pull_back(upstream: list[Tensor], quantities: Quantities) -> dict[str, Tensor]:
+        return run.pull_back(list(zip(upstream[::2], upstream[1::2], strict=True)), quantities)
 
     taped = _on_tape(simulator.system, leaves, outputs, pull_back)
     pairs = zip(taped[::2], taped[1::2], strict=True)
     return [
         _framed(simulator.system, frame, *pair)
-        for (frame, _), pair in zip(found, pairs, strict=True)
+        for (frame, _), pair in zip(recorded, pairs, strict=True)
     ]
 
 
@@ -127,8 +127,8 @@ def settle(
     adjoint = EquilibriumAdjoint(system, simulator.state)
     outputs = [simulator.state.positions]
 
-    def pull_back(wanted: list[Tensor], given: Quantities) -> dict[str, Tensor]:
-        return adjoint.pull_back(wanted[0], given)
+    def pull_back(upstream: list[Tensor], quantities: Quantities) -> dict[str, Tensor]:
+        return adjoint.pull_back(upstream[0], quantities)
 
     (positions,) = _on_tape(system, leaves, outputs, pull_back)
     return _framed(system, frame, positions, torch.zeros_like(positions))
@@ -146,25 +146,27 @@ def _recorded(
     simulator: Simulator, run: ImplicitRun | ExplicitRun, frames: int
 ) -> list[tuple[Frame, State]]:
     """Frames and the states at their ends, of which the run keeps what the way back needs."""
-    found, before = [], simulator.state
+    recorded, before = [], simulator.state
     for frame in simulator.run(frames):
         _refuse_unfolding(simulator.system, frame)
         run.record(before, simulator.state)
         before = simulator.state
-        found.append((frame, before))
-    return found
+        recorded.append((frame, before))
+    return recorded
 
 
 def _refuse_moved_start(simulator: Simulator, leaves: dict[str, Tensor]) -> None:
     """A body that begins in the ground is lifted out of it, and of another surface."""
-    given = Derivation(simulator.system, leaves).quantities()
-    lifted = not torch.allclose(given["positions"], simulator.state.positions, rtol=0, atol=1e-12)
+    quantities = Derivation(simulator.system, leaves).quantities()
+    lifted = not torch.allclose(
+        quantities["positions"], simulator.state.positions, rtol=0, atol=1e-12
+    )
     moving = ("initial_positions", "mesh.vertices", "ground.height")
     if lifted and any(place.endswith(moving) or "rest_shape" in place for place in leaves):
         raise SceneError(
-            "A body begins in the ground or in another surface and is moved out of it, through "
-            "which there are no gradients; begin above the ground and the distance at which it "
-            "pushes, and apart from others."
+            "A body begins in the ground or in another surface and is moved out of it. There are "
+            "no gradients through that move: begin above the ground, beyond the distance at which "
+            "it pushes, and apart from others."
         )
 
 
@@ -199,23 +201,23 @@ def _gradients(
     places: tuple[str, ...],
     pull_back: PullBack,
     leaves: tuple[Tensor, ...],
-    wanted: list[Tensor],
+    upstream: list[Tensor],
 ) -> list[Tensor]:
-    """By the leaves, from those by the outputs."""
+    """Return the gradients by the leaves, from those by the outputs."""
     with torch.enable_grad():
-        own = [leaf.detach().requires_grad_() for leaf in leaves]
-        derived = Derivation(system, dict(zip(places, own, strict=True))).quantities()
-        given = {
+        tensors = [leaf.detach().requires_grad_() for leaf in leaves]
+        derived = Derivation(system, dict(zip(places, tensors, strict=True))).quantities()
+        quantities = {
             name: part.detach().requires_grad_(part.requires_grad) for name, part in derived.items()
         }
-        found = pull_back(wanted, given)
-        names = list(found)
+        grads = pull_back(upstream, quantities)
+        names = list(grads)
         if not names:
             return [torch.zeros_like(leaf) for leaf in leaves]
         parts = torch.autograd.grad(
             [derived[name] for name in names],
-            own,
-            [found[name] for name in names],
+            tensors,
+            [grads[name] for name in names],
             allow_unused=True,
         )
     pairs = zip(parts, leaves, strict=True)
@@ -223,7 +225,7 @@ def _gradients(
 
 
 class _Run(torch.autograd.Function):
-    """What a simulation makes of tensors: forward it is done already."""
+    """The function from tensors to a simulation's outputs; its forward pass is the finished run."""
 
     @staticmethod
     def forward(ctx: Any, derive: Any, outputs: list[Tensor], *leaves: Tensor) -> Any:
@@ -232,12 +234,12 @@ class _Run(torch.autograd.Function):
         return tuple(part.clone() for part in outputs)
 
     @staticmethod
-    def backward(ctx: Any, *wanted: Tensor) -> Any:
+    def backward(ctx: Any, *upstream: Tensor) -> Any:
         threads = torch.get_num_threads()
         # As in ``Simulator``: what is left to torch is short.
         torch.set_num_threads(1)
         try:
-            found = ctx.derive(ctx.saved_tensors, [part.contiguous() for part in wanted])
+            grads = ctx.derive(ctx.saved_tensors, [part.contiguous() for part in upstream])
         finally:
             torch.set_num_threads(threads)
-        return None, None, *found
+        return None, None, *grads

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What velocities become over a part of a step."""
+"""Map velocities over a part of a step."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ class Span:
 
     Args:
         retention, impulse: (N,) r, and σ in seconds.
-        by_retention, by_impulse: (N,) gradients by both, which grow.
+        grad_retention, grad_impulse: (N,) gradients by both, which grow.
     """
 
     retention: Tensor
     impulse: Tensor
-    by_retention: Tensor
-    by_impulse: Tensor
+    grad_retention: Tensor
+    grad_impulse: Tensor
 
-    def add(self, wanted: Tensor, velocities: Tensor, accelerations: Tensor) -> None:
-        """Of (3, N) gradients by r v + σ a, those by r and σ."""
-        self.by_retention.add_((wanted * velocities).sum(0))
-        self.by_impulse.add_((wanted * accelerations).sum(0))
+    def add(self, upstream: Tensor, velocities: Tensor, accelerations: Tensor) -> None:
+        """Add the gradients by r and σ, from (3, N) gradients by r v + σ a."""
+        self.grad_retention.add_((upstream * velocities).sum(0))
+        self.grad_impulse.add_((upstream * accelerations).sum(0))
 
-    def add_retention(self, wanted: Tensor, values: Tensor) -> None:
-        """Of (3, N) gradients by r times values, that by r."""
-        self.by_retention.add_((wanted * values).sum(0))
+    def add_retention(self, upstream: Tensor, values: Tensor) -> None:
+        """Add the gradient by r, from (3, N) gradients by r times values."""
+        self.grad_retention.add_((upstream * values).sum(0))

@@ -29,7 +29,7 @@ from .span import Span
 
 @dataclass
 class Course:
-    """What is kept of a step while it is taken; what is not, its end tells.
+    """The record of a step that is needed on the way back; what is not, its end tells.
 
     Args:
         velocities: (3, N) that it began with.
@@ -44,8 +44,9 @@ class Course:
 
 
 def stages_of(integrator: ExplicitIntegrator) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Of each stage its time in the step, and what it counts for at the end; symplectic Euler has
-    one."""
+    """Return the time of each stage in the step, and its weight at the end; symplectic Euler has
+    one stage.
+    """
     if isinstance(integrator, (Midpoint, RungeKutta4)):
         return integrator.NODES, integrator.WEIGHTS
     return (0.0,), (1.0,)
@@ -59,8 +60,8 @@ class StepAdjoint(ABC):
         system: that was carried on.
         integrator: whose steps they are.
         seconds: of a step.
-        given: quantities.
-        found: the gradients by those that require grad, which grow.
+        quantities: values by name, on autograd's tape or off it.
+        grads: the gradients by those that require grad, which grow.
         flowing: what of the rest shapes of tets that flow is taken at the end of each step.
     """
 
@@ -69,34 +70,34 @@ class StepAdjoint(ABC):
         system: System,
         integrator: ExplicitIntegrator,
         seconds: float,
-        given: Quantities,
-        found: dict[str, Tensor],
+        quantities: Quantities,
+        grads: dict[str, Tensor],
         flowing: dict[int, RestProducts],
     ) -> None:
-        self._system, self._step, self._given, self._found = system, seconds, given, found
+        self._system, self._step, self._quantities, self._grads = system, seconds, quantities, grads
         self._nodes, self._weights = stages_of(integrator)
-        self._forces = ForceAdjoint(system, given, found, flowing)
+        self._forces = ForceAdjoint(system, quantities, grads, flowing)
         self._negative_inverse_mass = -system.inverse_mass
         #: By the fraction of a step.
         self._spans: dict[float, Span] = {}
-        self._is_damping_wanted = "damping" in found
-        self._needs_accelerations = self._is_damping_wanted or "mass" in found
+        self._is_damping_wanted = "damping" in grads
+        self._needs_accelerations = self._is_damping_wanted or "mass" in grads
         #: (3, N) at the end of the step that is next, and gradients by them.
         self.positions = self.velocities = torch.empty(0)
-        self.by_positions = self.by_velocities = torch.empty(0)
+        self.grad_positions = self.grad_velocities = torch.empty(0)
         #: Adjoint of the ground; None where the scene has no ground.
         self.ground: GroundAdjoint[Any] | None = None
         if system.ground_barrier is not None:
-            on_points, of_steps = embedded_step(system), (seconds, self.span(1.0))
+            on_points, step_parts = embedded_step(system), (seconds, self.span(1.0))
             if on_points is None:
-                self.ground = VertexGroundAdjoint(system, given, found, *of_steps)
+                self.ground = VertexGroundAdjoint(system, quantities, grads, *step_parts)
             else:
-                self.ground = PointGroundAdjoint(on_points, system, given, found, *of_steps)
+                self.ground = PointGroundAdjoint(on_points, system, quantities, grads, *step_parts)
 
     def span(self, fraction: float) -> Span:
-        """Of a fraction of a step."""
+        """Return the span of a fraction of a step."""
         if fraction not in self._spans:
-            retention, impulse = self._span_values(fraction, self._given["damping"].detach())
+            retention, impulse = self._span_values(fraction, self._quantities["damping"].detach())
             sums = torch.zeros_like(retention), torch.zeros_like(impulse)
             self._spans[fraction] = Span(retention, impulse, *sums)
         return self._spans[fraction]
@@ -109,7 +110,7 @@ class StepAdjoint(ABC):
     def begin(self, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]) -> None:
         """Goes to (3, N) positions and velocities where a step ended, with gradients by them."""
         self.positions, self.velocities = (part.clone() for part in state)
-        self.by_positions, self.by_velocities = gradients
+        self.grad_positions, self.grad_velocities = gradients
         if self.ground is not None:
             self.ground.begin()
 
@@ -119,25 +120,25 @@ class StepAdjoint(ABC):
         meeting = self._meeting(course, -1)
         if meeting is not None and self.ground is not None:
             state = self.positions, self.velocities
-            gradients = self.by_positions, self.by_velocities
+            gradients = self.grad_positions, self.grad_velocities
             self.ground.leave(meeting, state, gradients)
         ended = self.velocities
         if pins is not None:
             began[:, pins.vertices] = ended[:, pins.vertices]
-            by_target = self.by_positions[:, pins.vertices]
-            self.by_positions[:, pins.vertices] = 0.0
+            grad_target = self.grad_positions[:, pins.vertices]
+            self.grad_positions[:, pins.vertices] = 0.0
         self._move_back(course, frame, since, until)
         self.velocities = began
         if pins is None:
             return
-        by_target += self.by_velocities[:, pins.vertices] / self._step
-        self.by_positions[:, pins.vertices] -= self.by_velocities[:, pins.vertices] / self._step
-        self.by_velocities[:, pins.vertices] = 0.0
-        if "pins" in self._found:
-            path = self._given["pins"]
+        grad_target += self.grad_velocities[:, pins.vertices] / self._step
+        self.grad_positions[:, pins.vertices] -= self.grad_velocities[:, pins.vertices] / self._step
+        self.grad_velocities[:, pins.vertices] = 0.0
+        if "pins" in self._grads:
+            path = self._quantities["pins"]
             with torch.enable_grad():
                 target = pins.path.with_samples(path).at(frame, until)
-                self._found["pins"] += torch.autograd.grad(target, path, by_target)[0]
+                self._grads["pins"] += torch.autograd.grad(target, path, grad_target)[0]
 
     def finish(self) -> None:
         """Adds to the gradients found what has been summed up on the way."""
@@ -146,12 +147,12 @@ class StepAdjoint(ABC):
             self.ground.finish()
         if not self._is_damping_wanted:
             return
-        rate = self._given["damping"]
-        for fraction, own in self._spans.items():
+        rate = self._quantities["damping"]
+        for fraction, span in self._spans.items():
             with torch.enable_grad():
                 values = self._span_values(fraction, rate)
-                sums = own.by_retention, own.by_impulse
-                self._found["damping"] += torch.autograd.grad(values, rate, sums)[0]
+                sums = span.grad_retention, span.grad_impulse
+                self._grads["damping"] += torch.autograd.grad(values, rate, sums)[0]
 
     def _meeting(self, course: Course, index: int) -> Any:
         """With the ground; None where nothing is near, and later forces began without any."""
@@ -171,7 +172,7 @@ class StepAdjoint(ABC):
         positions: Tensor,
         velocities: Tensor,
         acceleration: Tensor | None,
-        wanted: Tensor,
+        upstream: Tensor,
         time: tuple[int, float],
         out: tuple[Tensor, Tensor],
     ) -> None:
@@ -181,24 +182,24 @@ class StepAdjoint(ABC):
             acceleration: in m/s²; None where the gradient by masses is not asked for.
             out: (3, N) gradients by positions and by velocities, which grow.
         """
-        own = self._negative_inverse_mass
-        self._forces.back(positions, velocities, own * wanted, time, out)
-        if "mass" in self._found and acceleration is not None:
-            self._found["mass"] += own * (acceleration * wanted).sum(0)
+        factor = self._negative_inverse_mass
+        self._forces.back(positions, velocities, factor * upstream, time, out)
+        if "mass" in self._grads and acceleration is not None:
+            self._grads["mass"] += factor * (acceleration * upstream).sum(0)
 
 
 class SymplecticAdjoint(StepAdjoint):
-    """Of x' = x + h v', v' = r v + σ a(x, v)."""
+    """The adjoint of x' = x + h v', v' = r v + σ a(x, v)."""
 
     def _move_back(self, course: Course, frame: int, since: float, until: float) -> None:
         whole, began = self.span(1.0), course.velocities
-        by_end = self.by_velocities.add_(self.by_positions, alpha=self._step)
+        grad_end = self.grad_velocities.add_(self.grad_positions, alpha=self._step)
         acceleration = None
         if self._needs_accelerations:
             acceleration = (self.velocities - whole.retention * began) / whole.impulse
-            whole.add(by_end, began, acceleration)
+            whole.add(grad_end, began, acceleration)
         self.positions.sub_(self.velocities, alpha=self._step)
-        wanted = whole.impulse * by_end
-        by_end *= whole.retention
-        out = self.by_positions, by_end
-        self._accelerate_back(self.positions, began, acceleration, wanted, (frame, since), out)
+        upstream = whole.impulse * grad_end
+        grad_end *= whole.retention
+        out = self.grad_positions, grad_end
+        self._accelerate_back(self.positions, began, acceleration, upstream, (frame, since), out)

@@ -61,35 +61,35 @@ class TapeElasticity:
         part = self.part
         if self.derivatives is not None and tets is part.tets:
             apply: Callable[..., Tensor] = _ElasticGradient.apply
-            own = apply(positions, mu, lam, self)
+            gradient = apply(positions, mu, lam, self)
         else:
             material = material_of(part.material, mu, lam)
             f = tets.deformation_gradients(positions)
             stress = material.first_piola(f.permute(2, 0, 1)).permute(1, 2, 0)
-            own = pulled_back(tets, self._corners, stress, positions)
-        return own
+            gradient = pulled_back(tets, self._corners, stress, positions)
+        return gradient
 
 
 class _ElasticGradient(torch.autograd.Function):
-    """Of positions (3, N), μ and λ (M,)."""
+    """The gradient of the elastic energy at positions (3, N), with μ and λ (M,)."""
 
     @staticmethod
     def forward(
-        ctx: Any, positions: Tensor, mu: Tensor, lam: Tensor, own: TapeElasticity
+        ctx: Any, positions: Tensor, mu: Tensor, lam: Tensor, elasticity: TapeElasticity
     ) -> Tensor:
         ctx.save_for_backward(positions)
-        ctx.own = own
+        ctx.elasticity = elasticity
         out = torch.zeros_like(positions)
-        assert own.part.kernel is not None
-        own.part.kernel.add_gradient(positions, out)
+        assert elasticity.part.kernel is not None
+        elasticity.part.kernel.add_gradient(positions, out)
         return out
 
     @staticmethod
     def backward(ctx: Any, displacement: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
         (positions,) = ctx.saved_tensors
-        assert ctx.own.derivatives is not None
+        assert ctx.elasticity.derivatives is not None
         # The second derivative is symmetric.
-        along, works = ctx.own.derivatives.along(positions, displacement.contiguous())
+        along, works = ctx.elasticity.derivatives.along(positions, displacement.contiguous())
         return along, works[0], works[1], None
 
 
@@ -149,10 +149,10 @@ def with_rest(tets: Tets, volumes: Tensor, gradients: Tensor) -> Tets:
         volumes: (M,) in m³.
         gradients: (3, 3, M) of the shape functions of corners 1 to 3, in 1/m.
     """
-    own = copy(tets)
-    own.volumes = volumes
-    own.shape_gradients = torch.cat([-gradients.sum(0, keepdim=True), gradients])
-    return own
+    reshaped = copy(tets)
+    reshaped.volumes = volumes
+    reshaped.shape_gradients = torch.cat([-gradients.sum(0, keepdim=True), gradients])
+    return reshaped
 
 
 def _green(f: Tensor) -> Tensor:
@@ -180,31 +180,33 @@ Quotient = Callable[[Tensor, Tensor], Tensor]
 
 
 def logarithm(matrices: Tensor) -> Tensor:
-    """Of positive definite (…, 3, 3)."""
-    return _of(matrices, torch.log, _of_logarithm)
+    """Return the logarithms of positive definite (…, 3, 3) matrices."""
+    return _of(matrices, torch.log, _logarithm_quotient)
 
 
 def exponential(matrices: Tensor) -> Tensor:
-    """Of symmetric (…, 3, 3)."""
-    return _of(matrices, torch.exp, _of_exponential)
+    """Return the exponentials of symmetric (…, 3, 3) matrices."""
+    return _of(matrices, torch.exp, _exponential_quotient)
 
 
 def positive_part(matrices: Tensor) -> Tensor:
-    """Of symmetric (…, 3, 3), what their positive eigenvalues make."""
-    return _of(matrices, lambda values: values.clamp(min=0.0), _of_positive_part)
+    """Return the positive parts of symmetric (…, 3, 3) matrices: those of their positive
+    eigenvalues.
+    """
+    return _of(matrices, lambda values: values.clamp(min=0.0), _positive_part_quotient)
 
 
-def _of_logarithm(a: Tensor, b: Tensor) -> Tensor:
+def _logarithm_quotient(a: Tensor, b: Tensor) -> Tensor:
     growth = (a - b) / b
     return torch.where(growth == 0.0, 1.0, growth.log1p() / _not_zero(growth)) / b
 
 
-def _of_exponential(a: Tensor, b: Tensor) -> Tensor:
+def _exponential_quotient(a: Tensor, b: Tensor) -> Tensor:
     rise = a - b
     return b.exp() * torch.where(rise == 0.0, 1.0, rise.expm1() / _not_zero(rise))
 
 
-def _of_positive_part(a: Tensor, b: Tensor) -> Tensor:
+def _positive_part_quotient(a: Tensor, b: Tensor) -> Tensor:
     rise = a - b
     quotient = (a.clamp(min=0.0) - b.clamp(min=0.0)) / _not_zero(rise)
     return torch.where(rise == 0.0, (a > 0.0).to(a), quotient)
@@ -228,10 +230,10 @@ class _Symmetric(torch.autograd.Function):
         return (vectors * function(values)[..., None, :]) @ vectors.mT
 
     @staticmethod
-    def backward(ctx: Any, wanted: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
         values, vectors = ctx.saved_tensors
         shares = ctx.quotient(values[..., :, None], values[..., None, :])
-        turned = vectors.mT @ (0.5 * (wanted + wanted.mT)) @ vectors
+        turned = vectors.mT @ (0.5 * (upstream + upstream.mT)) @ vectors
         return vectors @ (shares * turned) @ vectors.mT, None, None
 
 
@@ -274,7 +276,7 @@ class _Flowing:
 
 
 class TapePlasticity:
-    """Of the bodies of a system that have plasticity; a plastic strain is (10, P), as
+    """The plastic flow of a system's bodies on the tape; a plastic strain is (10, P), as
     ``PlasticFlow`` has it.
 
     Args:
@@ -300,46 +302,48 @@ class TapePlasticity:
         whole[:9:4] = 1.0
         return whole
 
-    def shapes(self, plastic: Tensor, given: Quantities) -> Quantities:
+    def shapes(self, plastic: Tensor, quantities: Quantities) -> Quantities:
         """Volumes and shape gradients of tets that have flowed, as ``Quantities`` names them."""
         out: Quantities = {}
-        for (index, flow, _), own, rest in zip(
+        for (index, flow, _), strain, rest in zip(
             self._parts, self._split(plastic), self._rest, strict=True
         ):
-            modelled = given.get(f"shape gradients {index}", rest)
-            out[f"shape gradients {index}"] = matmul3(modelled, own[:9].view(3, 3, -1))
-            out[f"volumes {index}"] = given.get(f"volumes {index}", flow.tets.volumes)
+            modelled = quantities.get(f"shape gradients {index}", rest)
+            out[f"shape gradients {index}"] = matmul3(modelled, strain[:9].view(3, 3, -1))
+            out[f"volumes {index}"] = quantities.get(f"volumes {index}", flow.tets.volumes)
         return out
 
-    def flow(self, positions: Tensor, plastic: Tensor, seconds: float, given: Quantities) -> Tensor:
+    def flow(
+        self, positions: Tensor, plastic: Tensor, seconds: float, quantities: Quantities
+    ) -> Tensor:
         """(10, P) after some seconds at (3, N) positions."""
         if not self._parts:
             return plastic
-        out, shapes = [], self.shapes(plastic, given)
-        for place, own in zip(self._parts, self._split(plastic), strict=True):
-            found = self._flowing(place, positions, own, seconds, given, shapes)
-            out.append(own if found is None else _flowed(own, found))
+        out, shapes = [], self.shapes(plastic, quantities)
+        for place, strain in zip(self._parts, self._split(plastic), strict=True):
+            flowing = self._flowing(place, positions, strain, seconds, quantities, shapes)
+            out.append(strain if flowing is None else _flowed(strain, flowing))
         return torch.cat(out, dim=1)
 
     def step_gradient(
-        self, positions: Tensor, plastic: Tensor, seconds: float, given: Quantities
+        self, positions: Tensor, plastic: Tensor, seconds: float, quantities: Quantities
     ) -> Tensor:
         """(3, N) by how much the gradient of an implicit step to positions differs from that of
         elastic tets, in newtons."""
-        out, shapes = torch.zeros_like(positions), self.shapes(plastic, given)
-        for place, own in zip(self._parts, self._split(plastic), strict=True):
+        out, shapes = torch.zeros_like(positions), self.shapes(plastic, quantities)
+        for place, strain in zip(self._parts, self._split(plastic), strict=True):
             index, flow, elastic = place
-            found = self._flowing(place, positions, own, seconds, given, shapes)
-            if found is None:
+            flowing = self._flowing(place, positions, strain, seconds, quantities, shapes)
+            if flowing is None:
                 continue
             tets = _tets(index, flow, shapes)
-            f = tets.deformation_gradients(positions)[:, :, found.which].permute(2, 0, 1)
-            moduli = (given[f"{name} {index}"][found.which] for name in ("mu", "lam"))
+            f = tets.deformation_gradients(positions)[:, :, flowing.which].permute(2, 0, 1)
+            moduli = (quantities[f"{name} {index}"][flowing.which] for name in ("mu", "lam"))
             material = material_of(elastic.material, *moduli)
-            max_growth = (found.limit - _size(_inverse(own, found.which))).clamp(min=0.0)
-            stress = torch.linalg.inv(f).mT @ _kirchhoff(material, found, max_growth)
+            max_growth = (flowing.limit - _size(_inverse(strain, flowing.which))).clamp(min=0.0)
+            stress = torch.linalg.inv(f).mT @ _kirchhoff(material, flowing, max_growth)
             change = (stress - material.first_piola(f)).permute(1, 2, 0)
-            whole = change.new_zeros(3, 3, len(flow.tets)).index_copy(2, found.which, change)
+            whole = change.new_zeros(3, 3, len(flow.tets)).index_copy(2, flowing.which, change)
             out = out + pulled_back(tets, tets.corners.long().reshape(-1), whole, positions)
         return out
 
@@ -352,20 +356,20 @@ class TapePlasticity:
         positions: Tensor,
         plastic: Tensor,
         seconds: float,
-        given: Quantities,
+        quantities: Quantities,
         shapes: Quantities,
     ) -> _Flowing | None:
-        """Those of an elasticity; None where none flows."""
+        """Return the flowing tets of an elasticity; None where none flows."""
         index, flow, _ = place
-        constants = given[f"flow {index}"]
+        constants = quantities[f"flow {index}"]
         f = _tets(index, flow, shapes).deformation_gradients(positions)
         threshold = constants[1] + constants[2] * plastic[9]
         with torch.no_grad():
             which = _beyond(f, constants[0], threshold)
         if len(which) == 0:
             return None
-        own = f[:, :, which].permute(2, 0, 1)
-        strain = 0.5 * logarithm(own.mT @ own)
+        gradients = f[:, :, which].permute(2, 0, 1)
+        strain = 0.5 * logarithm(gradients.mT @ gradients)
         mean = strain.diagonal(dim1=1, dim2=2).sum(1) / 3.0
         deviator = strain - mean[:, None, None] * torch.eye(3, dtype=strain.dtype)
         mu, _, hardening, creep, limit = constants[:, which]
@@ -390,21 +394,21 @@ def _beyond(f: Tensor, mu: Tensor, threshold: Tensor) -> Tensor:
     return torch.nonzero(solid & (math.sqrt(6.0) * mu * size > threshold)).ravel()
 
 
-def _flowed(plastic: Tensor, found: _Flowing) -> Tensor:
+def _flowed(plastic: Tensor, flowing: _Flowing) -> Tensor:
     """(10, M) plastic strains after the tets found have flowed; their determinant stays one."""
-    old, growth = _inverse(plastic, found.which), found.flexibility * found.excess
-    shrink = math.sqrt(1.5) * growth / found.size
-    new = old @ exponential(-shrink[:, None, None] * found.deviator)
+    old, growth = _inverse(plastic, flowing.which), flowing.flexibility * flowing.excess
+    shrink = math.sqrt(1.5) * growth / flowing.size
+    new = old @ exponential(-shrink[:, None, None] * flowing.deviator)
     size = _size(new)
-    is_over = size > found.limit
-    share = torch.where(is_over, found.limit / size, 1.0)
+    is_over = size > flowing.limit
+    share = torch.where(is_over, flowing.limit / size, 1.0)
     logarithms = logarithm(new @ new.mT)
     back = exponential(0.5 * (share - 1.0)[:, None, None] * logarithms) @ new
     new = torch.where(is_over[:, None, None], back, new)
-    left = torch.minimum(growth, (found.limit - _size(old)).clamp(min=0.0))
+    left = torch.minimum(growth, (flowing.limit - _size(old)).clamp(min=0.0))
     growth = torch.where(is_over, left, growth)
-    rows = torch.cat([new.flatten(1).T, (plastic[9, found.which] + growth)[None]])
-    return plastic.index_copy(1, found.which, rows)
+    rows = torch.cat([new.flatten(1).T, (plastic[9, flowing.which] + growth)[None]])
+    return plastic.index_copy(1, flowing.which, rows)
 
 
 def _inverse(plastic: Tensor, which: Tensor) -> Tensor:
@@ -419,14 +423,14 @@ def _size(inverse: Tensor) -> Tensor:
     return squares.clamp(min=_LEAST_STRAIN**2).sqrt()
 
 
-def _kirchhoff(material: Material, found: _Flowing, max_growth: Tensor) -> Tensor:
+def _kirchhoff(material: Material, flowing: _Flowing, max_growth: Tensor) -> Tensor:
     """(A, 3, 3) ∂W/∂L in pascal, of the energy W of a step in which tets flow, turned back.
 
     Args:
         max_growth: (A,) the most that the plastic strain may grow.
     """
-    flexibility, mu, r = found.flexibility, found.mu, found.size
-    growth, slope = flexibility * found.excess, math.sqrt(6.0) * mu
+    flexibility, mu, r = flowing.flexibility, flowing.mu, flowing.size
+    growth, slope = flexibility * flowing.excess, math.sqrt(6.0) * mu
     is_free = growth < max_growth
     growth = torch.minimum(growth, max_growth)
     hardening = 1.0 / flexibility - 3.0 * mu
@@ -434,14 +438,14 @@ def _kirchhoff(material: Material, found: _Flowing, max_growth: Tensor) -> Tenso
     ratio = 1.0 - math.sqrt(1.5) * growth / r
     bend = (torch.where(is_free, 1.0 - 3.0 * mu * flexibility, 1.0) - ratio) / r
     identity = torch.eye(3, dtype=r.dtype)
-    kept = _scaled(ratio, found.deviator) + _scaled(found.mean, identity)
+    kept = _scaled(ratio, flowing.deviator) + _scaled(flowing.mean, identity)
     stretch = exponential(kept)
     stress = stretch @ material.first_piola(stretch)
     mean = stress.diagonal(dim1=1, dim2=2).sum(1) / 3.0
     shear = stress - _scaled(mean, identity)
-    power = (shear * found.deviator).sum((1, 2))
-    resistance = (found.threshold + hardening * growth) * rise
-    along = _scaled((bend * power + resistance) / r, found.deviator)
+    power = (shear * flowing.deviator).sum((1, 2))
+    resistance = (flowing.threshold + hardening * growth) * rise
+    along = _scaled((bend * power + resistance) / r, flowing.deviator)
     return _scaled(mean, identity) + _scaled(ratio, shear) + along
 
 
@@ -466,19 +470,19 @@ class TapeForces:
         self._system = system
 
     def conservative(
-        self, positions: Tensor, given: Quantities, frame: int, fraction: float
+        self, positions: Tensor, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor | float:
         """(3, N) in newtons, of those that go by positions alone, at a time."""
         out: Tensor | float = 0.0
-        for index, force, parameters in self._at(given, frame, fraction):
+        for index, force, parameters in self._at(quantities, frame, fraction):
             if isinstance(force, VertexAccelerations):
-                own = torch.zeros_like(positions)
-                own[:, force.where] = parameters
-                out = out - given["mass"] * own
+                accelerations = torch.zeros_like(positions)
+                accelerations[:, force.where] = parameters
+                out = out - quantities["mass"] * accelerations
             elif isinstance(force, Pressure):
                 out = out - parameters * force.volume.gradient(positions)
             elif isinstance(force, TargetVolume):
-                at_rest = given[f"at rest {index}"]
+                at_rest = quantities[f"at rest {index}"]
                 excess = force.volume.of(positions) - parameters * at_rest
                 second_derivative = force.second_derivative * force.volume.at_rest / at_rest
                 out = out + second_derivative * excess * force.volume.gradient(positions)
@@ -489,41 +493,50 @@ class TapeForces:
         return out
 
     def rate(
-        self, positions: Tensor, velocities: Tensor, given: Quantities, frame: int, fraction: float
+        self,
+        positions: Tensor,
+        velocities: Tensor,
+        quantities: Quantities,
+        frame: int,
+        fraction: float,
     ) -> Tensor | float:
         """(3, N) that velocities pull against in explicit steps, in newtons."""
         out: Tensor | float = 0.0
-        for index, force, parameters in self._at(given, frame, fraction):
+        for index, force, parameters in self._at(quantities, frame, fraction):
             if isinstance(force, DragForce):
-                out = out + parameters * given[f"masses {index}"] * velocities
+                out = out + parameters * quantities[f"masses {index}"] * velocities
             elif isinstance(force, FieldForce):
                 response = force.law(parameters, positions)
-                out = out - given[f"masses {index}"] * response.acceleration(velocities)
-        return out + self._in_fluids(positions, velocities, given)
+                out = out - quantities[f"masses {index}"] * response.acceleration(velocities)
+        return out + self._in_fluids(positions, velocities, quantities)
 
-    def of_step(
-        self, positions: Tensor, step: TimeStep, given: Quantities, frame: int, fraction: float
+    def step_gradient(
+        self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor | float:
         """(3, N) in newtons, of those that go by velocities, in an implicit step."""
         out: Tensor | float = 0.0
         way = positions - step.coasting_origin
-        for index, force, parameters in self._at(given, frame, fraction):
+        for index, force, parameters in self._at(quantities, frame, fraction):
             if isinstance(force, DragForce) and not step.is_static:
-                out = out + parameters * given[f"masses {index}"] / step.seconds * way
+                out = out + parameters * quantities[f"masses {index}"] / step.seconds * way
             elif isinstance(force, FieldForce):
-                own = _of_field(force, parameters, positions, step)
-                out = out + given[f"masses {index}"] * own
+                accelerations = _field_acceleration(force, parameters, positions, step)
+                out = out + quantities[f"masses {index}"] * accelerations
         return (
-            out if step.is_static else out + self._in_fluids(step.start, way / step.seconds, given)
+            out
+            if step.is_static
+            else out + self._in_fluids(step.start, way / step.seconds, quantities)
         )
 
-    def _in_fluids(self, wet_at: Tensor, velocities: Tensor, given: Quantities) -> Tensor | float:
+    def _in_fluids(
+        self, wet_at: Tensor, velocities: Tensor, quantities: Quantities
+    ) -> Tensor | float:
         """(3, N) that fluids take from velocities, submerged as at ``wet_at``."""
         out: Tensor | float = 0.0
         for force in self._system.forces:
             if isinstance(force, FluidDrag):
                 wet = _submerged(wet_at, force.tets) / force.tets.vertex_volumes
-                linear = force.linear * (given["mass"] / self._system.mass)
+                linear = force.linear * (quantities["mass"] / self._system.mass)
                 # The root of a clamped square has a derivative at zero.
                 tiny = torch.finfo(velocities.dtype).tiny
                 speed = velocities.square().sum(0).clamp(min=tiny).sqrt()
@@ -531,16 +544,18 @@ class TapeForces:
         return out
 
     def _at(
-        self, given: Quantities, frame: int, fraction: float
+        self, quantities: Quantities, frame: int, fraction: float
     ) -> Iterator[tuple[int, PrescribedPotential, Tensor]]:
-        """Those that are here, and their parameters then."""
+        """Yield the supported forces, with their parameters at a time."""
         for index, force in enumerate(self._system.forces):
             if isinstance(force, KNOWN_FORCES) and isinstance(force, PrescribedPotential):
-                channel = force.channel.with_samples(given[f"parameters {index}"])
+                channel = force.channel.with_samples(quantities[f"parameters {index}"])
                 yield index, force, channel.at(frame, fraction)
 
 
-def _of_field(force: FieldForce, parameters: Tensor, positions: Tensor, step: TimeStep) -> Tensor:
+def _field_acceleration(
+    force: FieldForce, parameters: Tensor, positions: Tensor, step: TimeStep
+) -> Tensor:
     """(3, N) over masses, in m/s², as ``FieldForce`` has it: linear about the start."""
     # What is no function of the start has a slope of zero there.
     start = step.start if step.start.requires_grad else step.start.detach().requires_grad_()
@@ -590,8 +605,8 @@ class _Submerged(torch.autograd.Function):
         return tets.submerged_volumes(positions)
 
     @staticmethod
-    def backward(ctx: Any, wanted: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
         (positions,) = ctx.saved_tensors
         # The volumes are derivatives of one number, so that theirs are symmetric.
-        along = ctx.tets.submerged_change(positions, wanted)
+        along = ctx.tets.submerged_change(positions, upstream)
         return torch.stack([torch.zeros_like(along), torch.zeros_like(along), along]), None

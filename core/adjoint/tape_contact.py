@@ -30,8 +30,9 @@ _NONE = (0.0, 0.0, 0.0, 0.0)
 
 
 def _shares_of(feature: int) -> Rows:
-    """Of the four vertices in the difference of the closest points: constant, and along either
-    parameter, nothing where that is fixed."""
+    """Return the weights of the four vertices in the difference of the closest points: constant,
+    and along either parameter, zero where that is fixed.
+    """
     if feature == POINTS:
         return (1.0, -1.0, 0.0, 0.0), _NONE, _NONE
     if feature == POINT_EDGE:
@@ -45,7 +46,7 @@ def _shares_of(feature: int) -> Rows:
 
 
 class ClosestPoints:
-    """Where parts of pairs are closest to each other, on the lines and planes that these lie in.
+    """The closest points of pairs, on the lines and planes of their features.
 
     Args:
         collisions: K pairs, whose features stay what they are.
@@ -132,8 +133,8 @@ def barrier_gradients(
     ratios = (difference.square().sum(1) / distances.square()).clamp(max=1.0)
     energies = -(ratios - 1.0).square() * ratios.log() * pairs.mollifiers(corners)
     total = (scales * energies).sum()
-    (found,) = torch.autograd.grad(total, corners, create_graph=True)
-    return found
+    (gradients,) = torch.autograd.grad(total, corners, create_graph=True)
+    return gradients
 
 
 def barrier_hessians(
@@ -144,10 +145,10 @@ def barrier_hessians(
     if not count:
         return corners.new_zeros(0, 12, 12)
     with torch.enable_grad():
-        own = corners.detach().clone().requires_grad_()
-        forces = barrier_gradients(pairs, own, distances, scales).view(count, 12)
+        leaf = corners.detach().clone().requires_grad_()
+        forces = barrier_gradients(pairs, leaf, distances, scales).view(count, 12)
         units = torch.eye(12, dtype=forces.dtype)[:, None].expand(12, count, 12)
-        (rows,) = torch.autograd.grad(forces, own, units, is_grads_batched=True)
+        (rows,) = torch.autograd.grad(forces, leaf, units, is_grads_batched=True)
     return rows.reshape(12, count, 12).transpose(0, 1)
 
 
@@ -162,8 +163,8 @@ class _PairHessians:
         return len(self.vertices)
 
     def matrices(self) -> Values:
-        found: Values = self.values.numpy()
-        return found
+        values: Values = self.values.numpy()
+        return values
 
 
 class TapeContact:
@@ -199,7 +200,7 @@ class TapeContact:
         self,
         positions: Tensor,
         step: TimeStep,
-        given: Quantities,
+        quantities: Quantities,
         frame: int,
         fraction: float,
     ) -> None:
@@ -213,7 +214,7 @@ class TapeContact:
         self._colliders = surface.colliders_at(frame, fraction)
         points = surface.points(positions.cpu().numpy(), self._colliders)
         self._detection.build_swept_candidates(points, points)
-        found = NormalCollisions.of(
+        collisions = NormalCollisions.of(
             self._detection.candidates,
             points,
             surface.topology,
@@ -221,27 +222,27 @@ class TapeContact:
             self._is_area_weighted,
             surface,
         )
-        self._pairs = ClosestPoints(found)
-        self._dhats = torch.as_tensor(found.distances)
-        plain = {name: own.detach() for name, own in given.items()}
+        self._pairs = ClosestPoints(collisions)
+        self._dhats = torch.as_tensor(collisions.distances)
+        plain = {name: value.detach() for name, value in quantities.items()}
         self._corners = self._gathered(positions.detach(), self._colliders)
         distances, scales = self._activation(plain), self._scales(plain)
-        self._of_barrier = barrier_hessians(self._pairs, self._corners, distances, scales)
-        self._of_friction: tuple[Tensor, Tensor] | None = None
-        if len(found) and bool((plain["contact static"] > 0.0).any()):
-            self._of_friction = self._lagged_friction(step, plain)
+        self._barrier_hessians = barrier_hessians(self._pairs, self._corners, distances, scales)
+        self._friction_hessian: tuple[Tensor, Tensor] | None = None
+        if len(collisions) and bool((plain["contact static"] > 0.0).any()):
+            self._friction_hessian = self._lagged_friction(step, plain)
 
     @property
     def rubs(self) -> bool:
         """Whether surfaces that are close do, since ``begin``."""
-        return self._of_friction is not None
+        return self._friction_hessian is not None
 
     def add_hessian(self, matrix: BlockMatrix) -> None:
         """Adds the second derivative at the end of the step, the exact one of the barrier, and of
         friction the one with normal forces that stay."""
-        values = self._of_barrier
-        if self._of_friction is not None:
-            shares, stiffness = self._of_friction
+        values = self._barrier_hessians
+        if self._friction_hessian is not None:
+            shares, stiffness = self._friction_hessian
             more = torch.einsum("ka,kb,kij->kaibj", shares, shares, stiffness)
             values = values + more.reshape(-1, 12, 12)
         if not len(values):
@@ -252,13 +253,13 @@ class TapeContact:
 
     def lagged_friction_product(self, displacement: Tensor) -> Tensor:
         """(3, N) what friction adds to that second derivative, times (3, N) displacements."""
-        assert self._of_friction is not None
-        shares, stiffness = self._of_friction
+        assert self._friction_hessian is not None
+        shares, stiffness = self._friction_hessian
         moved = self._gathered(displacement, np.zeros_like(self._colliders))
         pull = torch.einsum("kij,kaj,ka->ki", stiffness, moved, shares)
         return self._scattered(shares[:, :, None] * pull[:, None], displacement)
 
-    def gradient(self, positions: Tensor, step: TimeStep, given: Quantities) -> Tensor:
+    def gradient(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor:
         """(3, N) of barrier and friction, in newtons."""
         if not len(self._pairs):
             return torch.zeros_like(positions)
@@ -266,14 +267,14 @@ class TapeContact:
         if not corners.requires_grad:
             corners.requires_grad_()
         forces = barrier_gradients(
-            self._pairs, corners, self._activation(given), self._scales(given)
+            self._pairs, corners, self._activation(quantities), self._scales(quantities)
         )
         out = self._scattered(forces, positions)
-        if self._of_friction is not None:
-            out = out + self.friction(positions, step, given)
+        if self._friction_hessian is not None:
+            out = out + self.friction(positions, step, quantities)
         return out
 
-    def friction(self, positions: Tensor, step: TimeStep, given: Quantities) -> Tensor:
+    def friction(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor:
         """(3, N) of friction, whose normal forces are those of ``positions``."""
         corners = self._gathered(positions, self._colliders)
         origin = self._origin(step)
@@ -281,7 +282,7 @@ class TapeContact:
         way = self._tangential(corners - origin, difference, shares)
         thresholds = self._thresholds(step)
         lengths = slide_lengths(way.square().sum(1), thresholds)
-        limit, drop = self._limits(corners, difference, shares, given)
+        limit, drop = self._limits(corners, difference, shares, quantities)
         pull = slide_stiffness(lengths, thresholds, limit, drop)[0][:, None] * way
         return self._scattered(shares[:, :, None] * pull[:, None], positions)
 
@@ -292,9 +293,9 @@ class TapeContact:
 
     def _gathered(self, positions: Tensor, colliders: Points) -> Tensor:
         """(K, 4, 3) of the vertices of pairs, by (3, N) of tetrahedra."""
-        own = positions.T.double()
-        bodies = own.new_zeros(self._surface.body_count, 3).index_add(
-            0, self._rows, self._shares * own[self._columns]
+        vertices = positions.T.double()
+        bodies = vertices.new_zeros(self._surface.body_count, 3).index_add(
+            0, self._rows, self._shares * vertices[self._columns]
         )
         points = torch.cat([bodies, torch.as_tensor(colliders)])
         return points[self._pairs.vertices]
@@ -308,20 +309,20 @@ class TapeContact:
         out = forces.new_zeros(template.shape[1], 3).index_add(0, self._columns, carried)
         return out.T.to(template)
 
-    def _of_pairs(self, name: str, given: Quantities) -> Tensor:
+    def _pair_values(self, name: str, quantities: Quantities) -> Tensor:
         """(K,) of a table of every two objects."""
-        return given[f"contact {name}"][self._pairs.objects].double()
+        return quantities[f"contact {name}"][self._pairs.objects].double()
 
-    def _activation(self, given: Quantities) -> Tensor:
+    def _activation(self, quantities: Quantities) -> Tensor:
         """(K,) d̂ in metres, of parts of one object that are near at rest as they lie there."""
-        distances = self._of_pairs("distance", given)
+        distances = self._pair_values("distance", quantities)
         return torch.where(self._dhats < distances.detach(), self._dhats, distances)
 
-    def _scales(self, given: Quantities) -> Tensor:
+    def _scales(self, quantities: Quantities) -> Tensor:
         """(K,) weights of the barrier of q = d²/d̂², in joules."""
-        distances = self._activation(given)
+        distances = self._activation(quantities)
         powers = distances if self._is_area_weighted else distances**4
-        return self._pairs.weights * self._of_pairs("stiffness", given) * powers
+        return self._pairs.weights * self._pair_values("stiffness", quantities) * powers
 
     def _tangential(self, displacement: Tensor, difference: Tensor, shares: Tensor) -> Tensor:
         """(K, 3) the way of one closest point along the other surface."""
@@ -334,16 +335,16 @@ class TapeContact:
         return STICK_SPEED_RATIO * step.stick_time * sizes
 
     def _limits(
-        self, corners: Tensor, difference: Tensor, shares: Tensor, given: Quantities
+        self, corners: Tensor, difference: Tensor, shares: Tensor, quantities: Quantities
     ) -> tuple[Tensor, Tensor]:
         """(K,) μ N in newtons, and by what share it drops once a pair slides, as
         ``ContactFriction`` has them."""
-        squares = self._activation(given).square()
+        squares = self._activation(quantities).square()
         square = difference.square().sum(1)
         ratios = (square / squares).clamp(max=1.0)
         shifted = ratios - 1.0
         slopes = -shifted * (2.0 * ratios.log() + shifted / ratios)
-        forces = -self._scales(given) * slopes * 2.0 * square.sqrt() / squares
+        forces = -self._scales(quantities) * slopes * 2.0 * square.sqrt() / squares
         forces = torch.where(self._pairs.are_crossing(corners), forces, 0.0)
         present, groups = forces.clamp(min=0.0), self._pairs.groups
         sums = forces.new_zeros(int(groups.max()) + 1)
@@ -353,11 +354,11 @@ class TapeContact:
         normal = present * kept.clamp(0.0, 1.0)[groups]
         if len(factors := self._surface.friction_factors):
             normal = normal * painted_shares(shares, torch.as_tensor(factors)[self._pairs.vertices])
-        static = self._of_pairs("static", given)
-        drop = 1.0 - self._of_pairs("kinetic", given) / static.clamp(min=NO_FRICTION)
+        static = self._pair_values("static", quantities)
+        drop = 1.0 - self._pair_values("kinetic", quantities) / static.clamp(min=NO_FRICTION)
         return static * normal, drop
 
-    def _lagged_friction(self, step: TimeStep, given: Quantities) -> tuple[Tensor, Tensor]:
+    def _lagged_friction(self, step: TimeStep, quantities: Quantities) -> tuple[Tensor, Tensor]:
         """(K, 4) shares of vertices in the way of a pair, and the (K, 3, 3) second derivative of
         friction by it, positive semi-definite, with normal forces and planes that stay."""
         corners = self._corners
@@ -367,7 +368,7 @@ class TapeContact:
             self._thresholds(step),
         )
         length = slide_lengths(way.square().sum(1), thresholds)
-        limit, drop = self._limits(corners, difference, shares, given)
+        limit, drop = self._limits(corners, difference, shares, quantities)
         across, along = slide_stiffness(length, thresholds, limit, drop)
         unit, normal = way / length[:, None], difference / difference.norm(dim=1)[:, None]
         plane = torch.eye(3, dtype=way.dtype) - normal[:, :, None] * normal[:, None]

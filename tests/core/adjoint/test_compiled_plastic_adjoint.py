@@ -59,16 +59,16 @@ def gradients(
     own = kind(system, given, found)
     wanted = torch.randn(plastic.shape, generator=random).double()
     if isinstance(own, CompiledPlasticAdjoint):
-        own._by_plastic[0].copy_(wanted)
+        own._grad_plastic[0].copy_(wanted)
     else:
-        own.by_plastic = wanted.clone()
+        own.grad_plastic = wanted.clone()
     by_positions = own.enter(positions, plastic, SECONDS)
     own.leave()
     own.settle()
     own.finish()
     names = ("flow 0", "shape gradients 0")
-    flows = (own.by_plastic - wanted).abs().sum(0) > 0.0
-    return [by_positions, own.by_plastic, *(found[name] for name in names)], flows
+    flows = (own.grad_plastic - wanted).abs().sum(0) > 0.0
+    return [by_positions, own.grad_plastic, *(found[name] for name in names)], flows
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -29,7 +29,7 @@ def test_flat_tets_are_pressed_as_steps_press_them(height: float) -> None:
         "lam 0": torch.full((count,), float(part.material.lam), dtype=torch.float64),
     }
     at = system.rest_positions() * torch.tensor([[1.3], [1.6], [height]], dtype=torch.float64)
-    found = gradients.of_step(at, TimeStep(at, at, 1.0, 1.0, is_static=True), given, 0, 0.0)
+    found = gradients.step_gradient(at, TimeStep(at, at, 1.0, 1.0, is_static=True), given, 0, 0.0)
     floor = HeightFloor(
         system.solved_elasticities, system.initial_positions, system.initially_inverted
     )

@@ -33,7 +33,7 @@ def found(stuck: float) -> LeastControl:
         return float(residual.norm()) / 0.01
 
     search = LeastControlSearch(Known(stuck), excess, 1e-4, 200, lambda *heard: None)
-    return search.found(torch.zeros(3, dtype=torch.float64))
+    return search.minimized(torch.zeros(3, dtype=torch.float64))
 
 
 def test_what_can_be_reached_is() -> None:

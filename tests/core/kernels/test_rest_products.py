@@ -33,7 +33,9 @@ def test_work_changes_with_the_rest_shape_as_autograd_says(model: type[Invariant
     sums = torch.zeros_like(positions), positions.new_zeros(2, len(tets))
     kernel.add_along(positions, weight * along, *sums, products)
     expected = [weight * own for own in by]
-    torch.testing.assert_close(products.by_volumes(), expected[0])
-    torch.testing.assert_close(products.by_gradients(gradients), expected[1], rtol=1e-9, atol=1e-7)
+    torch.testing.assert_close(products.grad_volumes(), expected[0])
+    torch.testing.assert_close(
+        products.grad_shape_gradients(gradients), expected[1], rtol=1e-9, atol=1e-7
+    )
     products.clear()
     assert not products.sums.any()
