@@ -161,7 +161,7 @@ def command_lint(args: Sequence[str]) -> int:
         _in_venv("-m", "ruff", "format", ".", *([] if fix else ["--check"])),
         _types(),
         _in_venv("-m", "codespell_lib"),
-        _in_venv("-m", "tools.prose", *(["--fix"] if fix else [])),
+        _in_venv("-m", "tools.prose"),
     )
     return max(checks)
 

@@ -1,25 +1,21 @@
 """Check the English of docstrings, names, messages and pages by a few simple rules.
 
-``python -m tools.prose`` fails where a file breaks a rule more often than ``prose_baseline.json``
-allows. ``--fix`` lowers that record to the present counts. Counts never rise: a file that has been
-renamed takes over what the record no longer needs for files that are gone.
+``python -m tools.prose`` lists the findings in all files, or in those whose paths begin with its
+arguments, and fails where there are any.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import json
 import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-BASELINE = Path(__file__).with_name("prose_baseline.json")
 
 #: The pages that users read.
 PAGES = ("README.md", "docs/user_guide.md", "docs/reference.md")
@@ -194,64 +190,6 @@ def _message_findings(path: str, tree: ast.Module, docstrings: set[int]) -> Iter
             yield Finding(path, node.lineno, "sentence", sentence)
 
 
-# --- the record of what is still to be mended -------------------------------------------------
-
-Counts = dict[str, dict[str, int]]
-
-
-def counts(findings: Iterable[Finding]) -> Counts:
-    """The number of findings of each rule in each file."""
-    totals = Counter((finding.path, finding.rule) for finding in findings)
-    table: Counts = {}
-    for (path, rule), count in sorted(totals.items()):
-        table.setdefault(path, {})[rule] = count
-    return table
-
-
-def excess(present: Counts, allowed: Counts) -> set[tuple[str, str]]:
-    """The files and rules with more findings than the record allows."""
-    return {
-        (path, rule)
-        for path, rules in present.items()
-        for rule, count in rules.items()
-        if count > allowed.get(path, {}).get(rule, 0)
-    }
-
-
-def lowered(present: Counts, allowed: Counts, files: Iterable[str]) -> Counts:
-    """The record with the present counts, none of them raised.
-
-    Args:
-        files: all files that are checked. A file that the record does not know takes over counts of
-            files that are gone, as far as they last.
-    """
-    there = set(files)
-    gone: Counter[str] = Counter()
-    for path, rules in allowed.items():
-        if path not in there:
-            gone.update(rules)
-    table: Counts = {}
-    for path, rules in sorted(present.items()):
-        for rule, count in rules.items():
-            limit = allowed[path].get(rule, 0) if path in allowed else gone[rule]
-            if path not in allowed:
-                gone[rule] -= min(count, limit)
-            if min(count, limit):
-                table.setdefault(path, {})[rule] = min(count, limit)
-    return table
-
-
-def read_baseline(path: Path) -> Counts:
-    table: Counts = json.loads(path.read_text(encoding="utf-8"))
-    return table
-
-
-def write_baseline(table: Counts, path: Path) -> None:
-    """Write a line for each file, so that changes of different files merge."""
-    lines = [f"  {json.dumps(name)}: {json.dumps(rules)}" for name, rules in table.items()]
-    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-
-
 # --- command ----------------------------------------------------------------------------------
 
 
@@ -279,27 +217,15 @@ def checked_files(root: Path) -> list[str]:
 
 def main(args: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--fix", action="store_true", help="lower the record to the present counts")
-    parser.add_argument("--all", action="store_true", help="list all findings, of a path if named")
-    parser.add_argument("paths", nargs="*", help="with --all: what the paths begin with")
-    options = parser.parse_args(args)
-    files = checked_files(ROOT)
+    parser.add_argument("paths", nargs="*", help="what the paths of the files begin with")
+    chosen = tuple(parser.parse_args(args).paths) or ("",)
+    files = [name for name in checked_files(ROOT) if name.startswith(chosen)]
     findings = findings_in(ROOT, files)
-    if options.all:
-        chosen = tuple(options.paths) or ("",)
-        print(*(each for each in findings if each.path.startswith(chosen)), sep="\n")
-        return 0
-    allowed = read_baseline(BASELINE)
-    if options.fix:
-        allowed = lowered(counts(findings), allowed, files)
-        write_baseline(allowed, BASELINE)
-    broken = excess(counts(findings), allowed)
     for finding in findings:
-        if (finding.path, finding.rule) in broken:
-            print(finding)
-    if broken:
-        print("New findings: see the rules in tools/prose.py. Write a noun and a verb.")
-    return int(bool(broken))
+        print(finding)
+    if findings:
+        print("See the rules in tools/prose.py. Write a noun and a verb.")
+    return int(bool(findings))
 
 
 if __name__ == "__main__":

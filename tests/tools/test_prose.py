@@ -102,55 +102,20 @@ def test_items_of_a_list_are_sentences_of_their_own() -> None:
     assert list(prose.page_findings("README.md", f"- {half}\n  {half}\n"))
 
 
-def test_counts_above_the_record_are_new_findings() -> None:
-    allowed = {"a.py": {"name": 2}}
-    assert prose.excess({"a.py": {"name": 2}}, allowed) == set()
-    assert prose.excess({"a.py": {"name": 3}}, allowed) == {("a.py", "name")}
-    assert prose.excess({"b.py": {"name": 1}}, allowed) == {("b.py", "name")}
-    assert prose.excess({"a.py": {"noun": 1}}, allowed) == {("a.py", "noun")}
-
-
-def test_the_record_is_lowered_and_never_raised() -> None:
-    allowed = {"a.py": {"name": 2}, "b.py": {"noun": 1}}
-    present = {"a.py": {"name": 1, "noun": 4}, "new.py": {"noun": 1}}
-    assert prose.lowered(present, allowed, ["a.py", "b.py", "new.py"]) == {"a.py": {"name": 1}}
-
-
-def test_renamed_files_take_over_the_record_of_those_that_are_gone() -> None:
-    allowed = {"old.py": {"name": 3}}
-    present = {"new.py": {"name": 2}, "other.py": {"name": 2}}
-    lowered = prose.lowered(present, allowed, ["new.py", "other.py"])
-    assert lowered == {"new.py": {"name": 2}, "other.py": {"name": 1}}
-
-
-def test_the_record_keeps_a_line_for_each_file(tmp_path: Path) -> None:
-    path = tmp_path / "baseline.json"
-    table = {"a.py": {"name": 2, "noun": 1}, "b.py": {"noun": 1}}
-    prose.write_baseline(table, path)
-    assert prose.read_baseline(path) == table
-    assert len(path.read_text().splitlines()) == 4
-
-
-def test_the_command_fails_on_new_findings_and_fix_does_not_hide_them(
+def test_the_command_fails_on_any_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "core" / "body.py"
     source.parent.mkdir()
     monkeypatch.setattr(prose, "ROOT", tmp_path)
-    monkeypatch.setattr(prose, "BASELINE", tmp_path / "baseline.json")
     monkeypatch.setattr(prose, "checked_files", lambda root: ["core/body.py"])
-    prose.write_baseline({"core/body.py": {"name": 1}}, prose.BASELINE)
 
-    source.write_text("own = 1\n")
-    assert prose.main([]) == 0
-    source.write_text("own = given = 1\n")
-    assert prose.main([]) == 1
+    source.write_text("mass = given = 1\n")
+    assert prose.main([]) == prose.main(["core/b"]) == 1
     assert "core/body.py:1: name: given" in capsys.readouterr().out
-    assert prose.main(["--fix"]) == 1
-    assert prose.read_baseline(prose.BASELINE) == {"core/body.py": {"name": 1}}
+    assert prose.main(["addon/"]) == 0
     source.write_text("mass = 1\n")
-    assert prose.main(["--fix"]) == 0
-    assert prose.read_baseline(prose.BASELINE) == {}
+    assert prose.main([]) == 0
 
 
 def test_the_checked_files_are_those_of_the_repository() -> None:
