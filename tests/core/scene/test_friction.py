@@ -80,7 +80,7 @@ def test_the_default_of_all_is_one_half(make_table, make_block) -> None:
 
 def test_a_surface_with_static_friction_alone_slides_with_it(make_table) -> None:
     table = make_table((0.9, None), friction=0.5, kinetic_friction=0.2)
-    assert table.mesh_pairs.kinetic[0, 0] == 0.9 and table.of_meshes.kinetic[1, 1] == 0.2
+    assert table.mesh_pairs.kinetic[0, 0] == 0.9 and table.mesh_pairs.kinetic[1, 1] == 0.2
 
 
 def test_kinetic_friction_alone_is_a_surfaces_own_and_never_above_the_static_one(
