@@ -47,9 +47,9 @@ def run() -> Subject:
         f"ρ = {DENSITY:g} kg/m³, is clamped at one end and bends under its weight. "
         "*On one mesh* of 8 × 2 × 2 cells, six tets each, every vertex must lie where felupe, an "
         "independent finite element code, puts it, for every material. *Under refinement,* linear "
-        "elasticity: the limit that the tip's "
-        "sag goes to (Richardson's extrapolation of the two finest, of second order) is held "
-        "against beam theory at ν = 0, and at ν = 0.3 against felupe's quadratic tets.",
+        "elasticity: the limit of the tip's "
+        "sag (Richardson's extrapolation of the two finest, of second order) is held against beam "
+        "theory at ν = 0. At ν = 0.3 it is held against felupe's quadratic tets.",
         source="Timoshenko: q L⁴/8EI + q L²/2κGA with κ = 5/6. felupe "
         "(`verification/felupe_rest.py`), with the laws of `verification/laws.py`.",
         checks=[

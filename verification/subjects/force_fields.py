@@ -57,8 +57,9 @@ def run() -> Subject:
         "the law as a share of the largest. Each has a falloff of power "
         f"{POWER:g} between {NEAREST:g} and {FARTHEST:g} m and a flow, but for harmonic fields and "
         "drag. Noise has no closed form: the turbulence of Blender's own particles is what the "
-        "add-on's tests hold it to. Then motions of whole bodies that are known: the end speed in "
-        "wind and that under drag, the period of a swing in a harmonic field, the speed to which a "
+        "add-on's tests hold it to. Then known motions of whole bodies: the end speed in wind and "
+        "that under drag, and the period of a swing in a harmonic field. Two more are the speed "
+        "to which a "
         f"smoke of density {DENSITY:g} that flows takes a body in {COURSE:g} s, and the way in "
         f"a flow of {INFLOW:g} m/s a metre towards a plane.",
         source="Blender Manual, Physics › Forces › Force Fields › Types, with the signs of what "

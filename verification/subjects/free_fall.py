@@ -23,7 +23,7 @@ def run() -> Subject:
     return Subject(
         title="Free fall",
         text=f"A body is thrown and falls for {FRAMES} frames, {SUBSTEPS} steps each. Every vertex "
-        "must lie where the scheme's own recursion puts it: Euler schemes fall g h² n (n + 1)/2, "
+        "must lie where the scheme's own recursion puts it. Euler schemes fall g h² n (n + 1)/2, "
         "BDF2 g t²/2 and what its first step adds, Runge–Kutta schemes the parabola. The steps of "
         "adaptive symplectic Euler are at most 2 √(tolerance/g) long, and each falls g h²/4 too "
         "far: ½ t √(tolerance × g) in all.",

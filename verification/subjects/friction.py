@@ -43,7 +43,7 @@ def run() -> Subject:
         title="Sliding block",
         text="A block of 1 × 1 × 0.2 m on a slope of ½, made by tilting gravity, starts in "
         f"equilibrium. At μ = {STICKS} it must stick, once it has leaned into the slope for a "
-        "second; the smooth friction of implicit steps lets it creep by up to 1e-4 of its diagonal "
+        "second. The smooth friction of implicit steps lets it creep by up to 1e-4 of its diagonal "
         "a second. "
         f"At μ = {SLIDES} it must slide with g (sin θ − μ cos θ) = {_pull(SLIDES):.5f} m/s²: so "
         f"say its ways after 1/4, 5/8 and 1 second. There E = {STIFF:g} Pa, and schemes that damp "
@@ -67,7 +67,7 @@ def _flutter() -> str:
     )
     return (
         "Near the critical friction an elastic block does not slide as a rigid one unless it is "
-        "damped: friction sets it vibrating, and contacts that vibrate hold less (Adams, "
+        "damped. Friction sets it vibrating, and contacts that vibrate hold less (Adams, "
         "“Self-excited oscillations of two elastic half-spaces sliding with a constant coefficient "
         f"of friction”, 1995). Without damping and at E = {SOFT:g} Pa it slides at μ = {SLIDES} "
         f"with {explicit} m/s² in symplectic Euler's own steps, {many} in 400 a frame, and "

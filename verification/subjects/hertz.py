@@ -46,7 +46,7 @@ def run() -> Subject:
         f"elasticity) rests on the ground with its weight of {BALL.force:g} N. Its tets shrink "
         f"towards the pole that touches, to {1e3 * finest.size:.1f} mm on the finest of "
         f"{len(SHELLS)} meshes. The contact radius a follows from the contact forces, whose mean "
-        "of r² is 2a²/5 in Hertz's pressure; the approach is that of the centre of mass to the "
+        "of r² is 2a²/5 in Hertz's pressure. The approach is that of the centre of mass to the "
         "middle of the contact.",
         source="Hertz, “Über die Berührung fester elastischer Körper”, 1882: a³ = 3FR/4E*, "
         "approach a²/R. For the whole ball (`verification/hertz_ball.py`), Hertz's pressure in "

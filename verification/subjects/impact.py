@@ -66,7 +66,7 @@ def run() -> Subject:
         f"{1e3 * THICKNESS:g} mm thick whose rim is held, a mesh of two triangles without "
         f"thickness, and a box {1e3 * THICKNESS:g} mm thick, at {SPEED:g} m/s: "
         f"{SPEED / FRAME_RATE:.1f} m a frame. Nothing may intersect, and the ball's surface must "
-        "stay on the side that it came from: straight above each of its vertices lies an even "
+        "stay on the side that it came from. Straight above each of its vertices lies an even "
         "number of the triangles of the upper face.",
         source="`verification/exact_intersections.py`, which decides with whole numbers what "
         "rounding leaves open.",

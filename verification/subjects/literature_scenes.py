@@ -60,12 +60,13 @@ def run() -> Subject:
     return Subject(
         title="Scenes from the literature",
         text="Tips and edges that meet exactly: a spike on a spike, on a wedge and in a hole that "
-        "fits it, a wedge on a wedge, a cube whose edges meet those of a cliff, one that slides "
+        "fits it, and a wedge on a wedge. Further, a cube whose edges meet those of a cliff, one "
+        "that slides "
         "over the inner edges of a floor, and a wedge that slides along two rails. A mat that "
         "falls on knives; four rods twisted around each other; a soft fish pulled by its nose "
-        "through a funnel of three quarters its width; two cards that lean on each other at "
+        "through a funnel of three quarters its width. Two cards that lean on each other at "
         f"{math.degrees(LEAN):g}°, which stand where the friction of the floor is above "
-        f"½ (tan θ − t/l) = {CRITICAL:.3f} and slide apart where it is below; that between "
+        f"½ (tan θ − t/l) = {CRITICAL:.3f} and slide apart where it is below. Friction between "
         "the cards does nothing, by symmetry. Meshes and figures are our own. Automatic "
         "steps, as a user gets them; the cards, which are stiff, by implicit Euler, and a soft "
         "cube over inner edges by symplectic Euler.",

@@ -31,8 +31,8 @@ def run() -> Subject:
         "error is that of the worst vertex, for shorter and shorter steps. The slope of the error "
         "in double logarithms must be the order of the scheme. Adaptive schemes are asked for "
         f"{len(TOLERANCES)} ever smaller tolerances instead, from {TOLERANCES[0]:g} to "
-        f"{TOLERANCES[-1]:g} m: each bounds the error of a step, which goes with its power p + 1, "
-        "so that the error at the end must fall as the tolerance to the power p/(p + 1). XPBD is "
+        f"{TOLERANCES[-1]:g} m: each bounds the error of a step, which goes with its power p + 1. "
+        "The error at the end must fall as the tolerance to the power p/(p + 1). XPBD is "
         "left out: shorter steps lead it to the motion of a different Neo-Hookean energy.",
         source="The forces of `verification/laws.py`, which shares no code with the solver, "
         "integrated by Dormand and Prince's method of order 8 (`scipy.integrate.solve_ivp`) to "

@@ -21,7 +21,7 @@ def run() -> Subject:
     return Subject(
         title="Patch test",
         text="The surface of a cube whose inner vertices lie irregularly is moved by one affine "
-        "map; the vertices inside start elsewhere and `settle()` has to bring them to the same "
+        "map. The vertices inside start elsewhere, and `settle()` has to bring them to the same "
         "map. Every tet then has the same stress. Linear tets can represent just that, and an "
         "error in shape gradients, forces or the search would show.",
         source="Irons and Razzaque, “Experience with the patch test”, 1972; the stress of the map "

@@ -19,7 +19,8 @@ def run() -> Subject:
             storms.run(course(name, kind, SEED, 0), kind(), tally, FRAMES)
     return Subject(
         title="Storms of small bodies",
-        text="Two to eight boxes of six tets each, at 5 to 80 m/s and up to 600 rad/s: in trains "
+        text="Two to eight boxes of six tets each, at 5 to 80 m/s and up to 600 rad/s. They go in "
+        "trains "
         "that slide over rough ground one closely behind the other, and in storms between that "
         f"ground and a paddle that turns. {tally.runs} runs of {FRAMES} frames of 1/240 s, with "
         f"each integrator that knows contact. On each of the {tally.moves} moves that steps "

@@ -47,7 +47,7 @@ def run() -> Subject:
     return Subject(
         title="Uniaxial tension and simple shear",
         text="*Uniaxial:* the two ends of a cube of 48 tets are moved apart and narrowed to the "
-        "lateral stretch that the model's equations give; the sides are free and start where they "
+        "lateral stretch that the model's equations give. The sides are free and start where they "
         "were. `settle()` has to bring them to the same stretch, and the forces on the ends have "
         "to add up to the stress. *Shear:* the surface of an irregular cube is sheared by γ along "
         "x, and the forces on it give all nine components. The functions `Material.first_piola` "

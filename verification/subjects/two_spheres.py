@@ -66,9 +66,10 @@ def run() -> Subject:
         title="Two balls pressed together",
         text=f"Two equal balls (radius {RADIUS} m, E = {YOUNG:g} Pa, ν = {POISSON}, linear "
         "elasticity) are led towards each other by their far halves, in steps of a second. "
-        f"Their surfaces push each other within {1e6 * DISTANCE:g} µm. The force is the pins'; "
-        "the approach is that of the centres of mass, less the gap at the start and with the gap "
-        "that is left at the poles: what the balls would overlap if they kept their shape, and "
+        f"Their surfaces push each other within {1e6 * DISTANCE:g} µm. The force is the pins'. "
+        "The approach is that of the centres of mass, less the gap at the start and with the gap "
+        "that is left at the poles: the depth by which the balls would overlap if they kept their "
+        "shape, and "
         f"touched. One is turned by {TURN:g} about the axis, so that no edges face each other.",
         source="Hertz, “Über die Berührung fester elastischer Körper”, 1882: "
         "F = 4/3 E* √(R/2) δ^(3/2), with E* = E / 2(1 − ν²).",
@@ -126,7 +127,7 @@ def _note(pressings: Sequence[Pressing], compared: dict[str, Pair]) -> str:
     return (
         "Hertz takes the balls for half-spaces. A whole ball under its weight "
         f"(`verification/hertz_ball.py`) would push harder by {_beyond_half_space():.1%} at "
-        f"{1e6 * DEPTHS[-1]:g} µm; the rest of the difference is the mesh's and that of halves "
+        f"{1e6 * DEPTHS[-1]:g} µm; the rest is due to the mesh and to halves "
         "which do not give way. That elastic balls hardly know the formulation is their own doing, "
         "since their gap gives way. "
         f"Where they are held rigidly with {RIGID_GAP:g} of a contact distance of "
