@@ -39,7 +39,11 @@ IMPLICIT_HEAD = (
     *("", "friction", "mean, ms", "longest, ms", "Newton iterations", "most"),
     *("linear iterations in each", "frames not converged"),
 )
-AUTOMATIC = "\nThe choices of *Automatic*, Blender's default, for the same scenes: {choices}.\n"
+AUTOMATIC = """
+The choices of *Automatic*, Blender's default, for the same scenes:
+
+"""
+AUTOMATIC_HEAD = ("", "integrator", "steps a frame", "frames in another", "mean ms a frame")
 PROFILE = """
 The time of a frame by its parts, in milliseconds:
 
@@ -144,12 +148,17 @@ def _implicit(figures: dict[str, Any]) -> str:
 
 def _automatic(implicit: dict[str, Any]) -> str:
     choices = [
-        f"{name}: {choice['integrator']}, {choice['steps_a_frame']:g} steps a frame, "
-        f"another in {choice['others']} frames, {choice['mean_ms']:.0f} ms"
+        (
+            name,
+            choice["integrator"],
+            f"{choice['steps_a_frame']:g}",
+            str(choice["others"]),
+            f"{choice['mean_ms']:.0f}",
+        )
         for name, row in implicit.items()
         if (choice := row.get("automatic"))
     ]
-    return AUTOMATIC.format(choices="; ".join(choices)) if choices else ""
+    return AUTOMATIC + table(AUTOMATIC_HEAD, choices) if choices else ""
 
 
 def _substep(figures: dict[str, Any]) -> str:

@@ -60,7 +60,7 @@ ENTRIES = (
 )
 BEFORE = """*Smooth ground (before)*: these cases were measured against symplectic Euler on
 Supple's own barrier, and not again since. Short steps do not lead it to a limit
-within reach: with 2.5 K tets at E = 1e5 Pa each doubling from 1 536 to 49 152 steps a
+within reach. With 2.5 K tets at E = 1e5 Pa each doubling from 1 536 to 49 152 steps a
 frame moved the body by another 1.0 to 1.3 mm. Its own error is therefore larger than
 the figure here, and as large as many of the compared errors. It also favours Supple,
 whose runs use the same barrier.
