@@ -80,7 +80,7 @@ class Drop:
 
     @cached_property
     def masses(self) -> Positions:
-        """(N,) in kg, a quarter of each tet's at its corners."""
+        """Return the (N,) masses in kg, a quarter of each tet's at its corners."""
         return self.mesh.lumped_mass(DENSITY)
 
     @property
@@ -95,7 +95,8 @@ class Drop:
 
     @property
     def stable_neo_hookean(self) -> tuple[float, float]:
-        """(μ, λ) that give Smith, de Goes and Kim's energy the body's moduli at small strain.
+        """Return (μ, λ) for which Smith, de Goes and Kim's energy has the body's moduli at small
+        strain.
 
         "Stable Neo-Hookean Flesh Simulation", 2018, section 3.4.
         """

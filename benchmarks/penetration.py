@@ -39,7 +39,8 @@ def deepest_in_each_other(bodies: Positions, surface: Triangles) -> float:
 
 
 def depths_below(points: Positions, vertices: Positions, triangles: Triangles) -> Positions:
-    """(P,) how far points (P, 3) are below an open surface that curves up everywhere, in metres.
+    """Return the (P,) depths of points (P, 3) below an open surface that curves up everywhere, in
+    metres.
 
     Negative above it. What is closest to its rim is beside it, and nan: it may have come there
     without going through.
@@ -58,7 +59,9 @@ def depths_below(points: Positions, vertices: Positions, triangles: Triangles) -
 def _distances(
     points: Positions, vertices: Positions, triangles: Triangles
 ) -> tuple[Positions, NDArray[np.intp], Positions]:
-    """(P,) to the closest point, (P,) its triangle, and (P, 3) where it is in that."""
+    """Return the (P,) distances to the closest points, the (P,) triangles of these, and their
+    (P, 3) weights there.
+    """
     nearest, weights = closest_points(points, vertices, triangles)
     closest = np.einsum("pc,pci->pi", weights, vertices[triangles[nearest]])
     return np.linalg.norm(points - closest, axis=1), nearest, weights

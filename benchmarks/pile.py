@@ -61,13 +61,14 @@ class Pile:
 
     @property
     def lame_parameters(self) -> tuple[float, float]:
-        """(μ, λ) in Pa."""
+        """Return Lamé's parameters (μ, λ) in Pa."""
         mu = YOUNG / (2.0 * (1.0 + POISSON))
         return mu, 2.0 * mu * POISSON / (1.0 - 2.0 * POISSON)
 
     @property
     def stable_neo_hookean(self) -> tuple[float, float]:
-        """(μ, λ) that give Smith, de Goes and Kim's energy the bodies' moduli at small strain.
+        """Return (μ, λ) for which Smith, de Goes and Kim's energy has the bodies' moduli at small
+        strain.
 
         "Stable Neo-Hookean Flesh Simulation", 2018, section 3.4.
         """

@@ -92,13 +92,15 @@ class Releases:
             self._stitched.append((hold, stitches))
 
     def at_start(self) -> Mask | None:
-        """(H,) what does not hold from the start on; None where nothing ever lets go."""
+        """Return the (H,) mask of holds that are released from the start on; None where nothing
+        ever lets go.
+        """
         if not self._holds:
             return None
         return self._due(np.zeros(self._size, dtype=bool), 0)
 
     def now(self, system: System, state: State) -> Mask | None:
-        """(H,) what does not hold any more when a frame begins in a state.
+        """Return the (H,) mask of holds that are released when a frame begins in a state.
 
         Args:
             system: what held in the frame before.

@@ -117,7 +117,7 @@ class System(Nodes):
 
     @property
     def free_acceleration(self) -> Tensor:
-        """(3, N) of a vertex under gravity alone, as that is now, in m/s²."""
+        """Return the (3, N) present acceleration of vertices under gravity alone, in m/s²."""
         return self.free * self.gravity.acceleration[:, None]
 
     def go_to(self, frame: int, fraction: float) -> None:

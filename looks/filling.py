@@ -137,8 +137,9 @@ def _samples(window: Region, side: float) -> Points:
 
 
 def distances_outside(mesh: TetMesh, points: ArrayLike) -> Points:
-    """(V,) how far points are outside of all tetrahedra at rest, in edge lengths of the mesh; 0
-    for those inside. What is farther than ``FARTHEST_CELLS`` has that distance."""
+    """Return the (V,) distances of points outside of all tetrahedra at rest, in edge lengths of
+    the mesh; 0 for those inside. What is farther than ``FARTHEST_CELLS`` has that distance.
+    """
     positions = np.asarray(points, dtype=np.float64)
     cell = mesh.edge_length
     distance = distance_to_triangles(positions, mesh.vertices, mesh.surface, FARTHEST_CELLS * cell)

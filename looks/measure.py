@@ -142,7 +142,7 @@ def _depth_in_plates(simulated: Simulated) -> float:
 
 
 def _seen(obj: bpy.types.Object, frame: int) -> Points:
-    """(V, 3) what Blender shows at a frame, in the world."""
+    """Return the (V, 3) points that Blender shows at a frame, in the world."""
     bpy.context.scene.frame_set(frame)
     evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     local = np.empty(3 * len(evaluated.data.vertices), dtype=np.float32)

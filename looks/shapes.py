@@ -50,7 +50,7 @@ class Shape:
 
     @property
     def size(self) -> Points:
-        """(3,) in metres."""
+        """Return the (3,) size in metres."""
         extent: Points = np.ptp(self.vertices, axis=0)
         return extent
 

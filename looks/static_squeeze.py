@@ -154,7 +154,9 @@ def simulate(body: str, finer: float) -> tuple[dict[str, Any], Points]:
 
 
 def distances(points: Points, others: Points) -> NDArray[np.float64]:
-    """(V,) between two shapes of a body, one moved and turned as a whole along the ground."""
+    """Return the (V,) distances between two shapes of a body, one moved and turned as a whole
+    along the ground.
+    """
     first, second = (each - [*each[:, :2].mean(axis=0), 0.0] for each in (points, others))
     (x, y), (u, v) = first[:, :2].T, second[:, :2].T
     angle = np.arctan2((x * v - y * u).sum(), (x * u + y * v).sum())

@@ -73,7 +73,7 @@ def mirror(apt: Path = Path("/etc/apt")) -> str:
 
 
 def _sources(apt: Path) -> Iterator[tuple[str, list[str]]]:
-    """(address, suites) of every source, in both of apt's file formats."""
+    """Yield the address and the suites of every source, in both of apt's file formats."""
     folder = apt / "sources.list.d"
     for path in sorted(folder.glob("*.sources")):
         for stanza in re.split(r"\n\s*\n", path.read_text()):

@@ -49,6 +49,9 @@ _HEADLESS = re.compile(
     r"|the (?:first|last|other|others|same))\s+(?P<next>[a-z]+)",
     re.IGNORECASE,
 )
+# Shapes, such as "(V, 3) of", and the word behind them.
+_SHAPES = re.compile(r"(?:\([^()]*\)(?:,? and |, | or )?)+\s*(?P<next>[a-z]+)")
+_BEFORE_NOUNS = frozenset({"a", "an", "least", "one", "the", "their", "whether"})
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')*_]*\s+|\n\s*\n")
 _WORD = re.compile(r"\S*\w\S*")
 
@@ -94,6 +97,8 @@ def docstring_problem(docstring: str) -> tuple[str, str] | None:
         return "first word", first
     headless = _HEADLESS.match(first)
     is_headless = headless is not None and headless["next"].lower() in _FUNCTION_WORDS
+    if shapes := _SHAPES.match(first):
+        is_headless = shapes["next"] in _FUNCTION_WORDS - _BEFORE_NOUNS
     if is_headless or (words and all(word.lower() in _FUNCTION_WORDS for word in words)):
         return "noun", first
     return None

@@ -31,7 +31,7 @@ class Rest(NamedTuple):
 
 
 def rest_positions(mesh: TetMesh, pinned: Indices, law: Law, weight: Weight) -> Positions:
-    """(N, 3) in metres, of the same linear tets.
+    """Return the (N, 3) rest positions of the same linear tets, in metres.
 
     Args:
         mesh: at rest.

@@ -96,7 +96,7 @@ def set_moving(simulator: Simulator, velocity: Vectors, spin: Vectors) -> None:
 
 
 def exact_end(body: SoftBody, seconds: float) -> Vectors:
-    """(N, 3) where a Stable Neo-Hookean body gets from rest.
+    """Return the (N, 3) end positions of a Stable Neo-Hookean body released from rest.
 
     By Dormand and Prince's method of order 8; forces and masses owe nothing to the solver.
     """

@@ -38,7 +38,7 @@ def _ask(question: Question) -> tuple[Scene, HitTarget]:
 
 
 def _place(question: Question) -> Points:
-    """(3,) of the target at its frame, in metres."""
+    """Return the (3,) place of the target at its frame, in metres."""
     scene, props = question.context.scene, question.obj.supple
     target = props.fit_target
     if target is None or target.name not in scene.objects:

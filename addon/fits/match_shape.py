@@ -39,7 +39,7 @@ def _ask(question: Question) -> tuple[Scene, MatchShape]:
 
 
 def _shapes(question: Question, frames: range) -> Points:
-    """(T, V, 3) of the object that shows them, in metres."""
+    """Return the (T, V, 3) points of the object that shows the shapes, in metres."""
     obj, scene = question.obj, question.context.scene
     shown = obj.supple.fit_shape
     if shown is None or shown.name not in scene.objects:

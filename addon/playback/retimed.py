@@ -239,7 +239,9 @@ def _switched_off(obj: bpy.types.Object, modifiers: Sequence[bpy.types.Modifier]
 def _sampled(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], frames: range
 ) -> dict[bpy.types.Object, Frames]:
-    """(F, V, 3) of each object as the viewport shows it, in its own space."""
+    """Return the (F, V, 3) points of each object as the viewport shows it, in the object's
+    space.
+    """
     samples: dict[bpy.types.Object, list[Frames]] = {obj: [] for obj in objects}
     for frame in frames if objects else ():
         context.scene.frame_set(frame)

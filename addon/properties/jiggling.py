@@ -260,7 +260,7 @@ def _points(obj: bpy.types.Object) -> Points:
 
 
 def _distances(points: Points, segments: Points) -> NDArray[np.float64]:
-    """(V,) to the closest of (B, 2, 3) segments."""
+    """Return the (V,) distances to the closest of (B, 2, 3) segments."""
     nearest = np.full(len(points), np.inf)
     for head, tail in segments:
         along = tail - head

@@ -174,7 +174,7 @@ def colliders_below_ground(
 
 
 def _box_heights(obj: bpy.types.Object) -> NDArray[np.float64]:
-    """(8,) of the corners of its bounding box, in Blender units."""
+    """Return the (8,) heights of the corners of an object's bounding box, in Blender units."""
     return transform(np.array(obj.matrix_world), np.array(obj.bound_box))[:, 2]
 
 

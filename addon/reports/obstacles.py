@@ -134,7 +134,7 @@ class _Mesh:
         return [frame for frame in sorted(keyed) if frames.start < frame < frames.stop][:_MOST_KEYS]
 
     def displacements(self, frames: Vectors) -> Vectors:
-        """(K, 3) from where it is now to where it is at frames."""
+        """Return the (K, 3) displacements from the present place to those at frames."""
         moved: Vectors = np.zeros((len(frames), 3))
         now = self._depsgraph.scene.frame_current_final
         for axes, curve in self._curves:

@@ -79,7 +79,7 @@ class Gradients:
     def conservative(
         self, positions: Tensor, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
-        """(3, N) of elasticity, gravity and goals at a time, in newtons."""
+        """Return the (3, N) gradient of elasticity, gravity and goals at a time, in newtons."""
         gravity = self._system.gravity.channel.with_samples(quantities["gravity"]).at(
             frame, fraction
         )
@@ -107,7 +107,7 @@ class Gradients:
         frame: int,
         fraction: float,
     ) -> Tensor | float:
-        """(3, N) that velocities pull against in explicit steps, in newtons."""
+        """Return the (3, N) resistance to velocities in explicit steps, in newtons."""
         out: Tensor | float = 0.0
         for index, part in enumerate(self.viscosities):
             moduli = quantities[f"shear {index}"], quantities[f"bulk {index}"]
@@ -129,8 +129,9 @@ class Gradients:
     def step_gradient(
         self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
-        """(3, N) of the energies of an implicit step that ends at a time, in newtons; contact has
-        begun it."""
+        """Return the (3, N) gradient of an implicit step's energies, at the time of its end, in
+        newtons; contact has begun it.
+        """
         out = self.conservative(positions, quantities, frame, fraction)
         out = out + self._height_floor(positions, quantities, frame, fraction)
         if not step.is_static:
@@ -237,7 +238,7 @@ class Gradients:
         return scatter(self._ground.points, lifted, positions)
 
     def _normal_force(self, positions: Tensor, quantities: Quantities) -> Tensor:
-        """(S,) of the ground on its points, in newtons."""
+        """Return the (S,) normal forces of the ground on its points, in newtons."""
         heights = gather(self._ground.points, positions[2]) - quantities["height"]
         return -quantities["weights"] * barrier_derivative(heights / self._ground.distances)
 
@@ -253,7 +254,9 @@ class Gradients:
             )
 
     def friction(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor | float:
-        """(3, N) of friction with the ground, whose normal forces are those of ``positions``."""
+        """Return the (3, N) gradient of friction with the ground, whose normal forces are those
+        of ``positions``.
+        """
         static = quantities["static"]
         if not bool((static > 0.0).any()):
             return 0.0
@@ -269,7 +272,9 @@ class Gradients:
 
 
 def _held(vertices: Tensor, shares: Tensor, positions: Tensor, stiffness: Tensor) -> Tensor:
-    """(3, N) of attachments: k (x_a − Σ_j w_j x_j) on every one of the (A, 5) vertices."""
+    """Return the (3, N) forces of attachments: k (x_a − Σ_j w_j x_j) on every one of the (A, 5)
+    vertices.
+    """
     pull = (positions[:, vertices] * shares).sum(-1) * stiffness
     parts = (pull[:, :, None] * shares).flatten(1)
     return torch.zeros_like(positions).index_add(1, vertices.reshape(-1), parts)
@@ -280,7 +285,7 @@ def _targets(force: GoalSprings | GoalDamping, quantities: Quantities, index: in
 
 
 def gather(points: GroundPoints, values: Tensor) -> Tensor:
-    """(…, S) at points from (…, N) at vertices."""
+    """Interpolate (…, N) values of vertices to (…, S) values at points."""
     if not isinstance(points, EmbeddedPoints):
         return values[..., points.vertices]
     corners = values[..., points.corners.reshape(-1)]
@@ -288,7 +293,7 @@ def gather(points: GroundPoints, values: Tensor) -> Tensor:
 
 
 def scatter(points: GroundPoints, forces: Tensor, template: Tensor) -> Tensor:
-    """(3, N) at vertices from (3, S) at points."""
+    """Distribute (3, S) forces on points to (3, N) forces on vertices."""
     if not isinstance(points, EmbeddedPoints):
         return torch.zeros_like(template).index_add(1, points.vertices, forces)
     parts = (forces[:, None] * points.shares).flatten(1)

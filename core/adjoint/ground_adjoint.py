@@ -84,7 +84,7 @@ class GroundAdjoint(ABC, Generic[Met]):
 
     @abstractmethod
     def change(self, meeting: Met) -> Tensor:
-        """(3, K) of velocities."""
+        """Return the (3, K) change of velocities."""
 
     @abstractmethod
     def back(self, meeting: Met, grad_positions: Tensor, grad_velocities: Tensor) -> None:

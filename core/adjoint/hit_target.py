@@ -53,7 +53,7 @@ class Miss(Protocol):
         ...
 
     def jacobian(self, parameters: FloatArray, missed: FloatArray, radius: float) -> FloatArray:
-        """(R, K), of the trust region about the parameters."""
+        """Return the (R, K) Jacobian, from the trust region about the parameters."""
         ...
 
 
@@ -409,7 +409,7 @@ def _refuse_far(throws: Throws) -> None:
 def _weights(
     body: SoftBody, vertices: ArrayLike | None, weighting: ArrayLike | None
 ) -> NDArray[np.float64]:
-    """(N,) that sum to one."""
+    """Return (N,) weights that sum to one."""
     mesh = tet_mesh_of(body)
     count = len(mesh.vertices)
     if weighting is not None:

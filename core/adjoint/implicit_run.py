@@ -150,11 +150,11 @@ class TransposedSolve:
         return diagonal.clamp(min=torch.finfo(diagonal.dtype).tiny).rsqrt()
 
     def about(self, what: str) -> Callable[[Tensor], Tensor]:
-        """(n, 3) to about the inverse of H times them."""
+        """Return the map from (n, 3) vectors to approximate products with the inverse of H."""
         return lambda vector: self._solved(vector, PRECONDITIONER_TOLERANCE, what)
 
     def product(self) -> Callable[[Tensor], Tensor]:
-        """(n, 3) to H times them."""
+        """Return the map from (n, 3) vectors to their products with H."""
         matrix, pattern = self._matrix, self._matrix.pattern
         shape = (3 * pattern.size, 3 * pattern.size)
         blocks = matrix.values.cpu().numpy().reshape(-1, 3, 3)

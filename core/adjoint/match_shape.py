@@ -178,7 +178,7 @@ def _with_young(scene: Scene, body: int, young: Any) -> Scene:
 
 
 def _shares(regions: ArrayLike | None, body: SoftBody) -> NDArray[np.float64]:
-    """(M, R) of regions in tets."""
+    """Return the (M, R) shares of regions in tets."""
     count = len(body.mesh.tets)  # type: ignore[union-attr]
     members = np.zeros(count, np.int64) if regions is None else np.asarray(regions)
     if members.shape == (count,) and members.dtype.kind in "iu" and members.min(initial=0) >= 0:
@@ -212,7 +212,7 @@ def _targets(
 
 
 def _seen(positions: Tensor, embedding: Embedding | None) -> Tensor:
-    """(V, 3) of the skin, or (N, 3) as they are."""
+    """Return the (V, 3) points of the skin, or the (N, 3) positions without one."""
     if embedding is None:
         return positions
     corners = positions[torch.as_tensor(embedding.indices, dtype=torch.int64)]

@@ -327,11 +327,11 @@ class RestQuantities:
 
     @property
     def positions(self) -> Tensor:
-        """(3, N) of all vertices, in metres."""
+        """Return the (3, N) rest positions of all vertices, in metres."""
         return torch.cat(self.vertices).T
 
     def at_start(self, body: int) -> Tensor:
-        """(n, 3) where its vertices rest then, in metres."""
+        """Return the (n, 3) rest positions of a body's vertices at the start, in metres."""
         vertices, rest_shape = self.vertices[body], self._bodies[body].rest_shape
         if rest_shape is None:
             return vertices
@@ -385,7 +385,7 @@ class RestQuantities:
         return torch.linalg.vector_norm(vertices.amax(0) - vertices.amin(0))
 
     def material_volumes(self, body: int) -> Tensor:
-        """(M,) of the material in its tets, in m³."""
+        """Return the (M,) volumes of the material in a body's tets, in m³."""
         volumes, _ = self._tets[body]
         return volumes * volumes.new_tensor(fill(self._meshes[body]))
 
@@ -488,14 +488,14 @@ class Derivation:
         return self._value(f"bodies[{index}].{member}", owner)
 
     def _tet_values(self, indices: list[int], member: str) -> Tensor:
-        """(M,) of the tets of some bodies."""
+        """Return the (M,) values of a member on the tets of some bodies."""
         counts = [len(self._system.meshes[k].tets) for k in indices]
         return torch.cat(
             [self._member(k, member).expand(n) for k, n in zip(indices, counts, strict=True)]
         )
 
     def _vertex_values(self, values: list[Tensor]) -> Tensor:
-        """(N,) of one value a body."""
+        """Return (N,) values of vertices from one value a body."""
         return torch.cat(
             [v.expand(len(m.vertices)) for v, (_, m) in zip(values, self._bodies, strict=True)]
         )
@@ -541,7 +541,7 @@ class Derivation:
         return {"pins": torch.cat(longest, dim=1).transpose(1, 2)}
 
     def _samples(self, place: str, channel: Any) -> Tensor:
-        """(T, P, 3) of a channel, or of the tensor in its place."""
+        """Return the (T, P, 3) samples of a channel, or of the tensor in its place."""
         values = self._value(place, channel.samples)
         return values if values.ndim == 3 else values[None]
 
@@ -600,7 +600,7 @@ class Derivation:
         return {f"flow {index}": torch.cat([mu[None], torch.cat(rows, dim=1)])}
 
     def _factor(self, part: Elasticity) -> Tensor:
-        """(T,) on the stiffness."""
+        """Return the (T,) factors on the stiffness."""
         index, samples = self._members(part)[0], part.channel.samples
         if part.rest_shape is not None:
             samples = samples[:, 0]

@@ -56,8 +56,9 @@ class TapeElasticity:
             self.derivatives = ElasticDerivativesKernel(constants, part.tets)
 
     def gradient(self, positions: Tensor, mu: Tensor, lam: Tensor, tets: Tets) -> Tensor:
-        """(3, N) in newtons, with Lamé's (M,) moduli, of tets that are its own or the same
-        ``with_rest``."""
+        """Return the (3, N) gradient in newtons, with Lamé's (M,) moduli, of its tets or the
+        same ``with_rest``.
+        """
         part = self.part
         if self.derivatives is not None and tets is part.tets:
             apply: Callable[..., Tensor] = _ElasticGradient.apply
@@ -108,7 +109,7 @@ class TapeViscosity:
         span: float,
         tets: Tets,
     ) -> Tensor:
-        """(3, N) of the energy of an implicit step of ``span`` seconds.
+        """Return the (3, N) gradient of the energy of an implicit step of ``span`` seconds.
 
         Args:
             past: weights and (3, N) positions whose strains add up to that of the start.
@@ -122,7 +123,7 @@ class TapeViscosity:
     def rate_gradient(
         self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor, tets: Tets
     ) -> Tensor:
-        """(3, N) that velocities pull against."""
+        """Return the (3, N) resistance to velocities."""
         f = tets.deformation_gradients(positions)
         change = matmul3(f.transpose(0, 1), tets.deformation_gradients(velocities))
         rate = 0.5 * (change + change.transpose(0, 1))
@@ -266,7 +267,7 @@ class _Flowing:
 
     @property
     def excess(self) -> Tensor:
-        """(A,) of the stress q beyond the threshold, in pascal."""
+        """Return the (A,) excess of the stress q over the threshold, in pascal."""
         return math.sqrt(6.0) * self.mu * self.size - self.threshold
 
     @property
@@ -316,7 +317,7 @@ class TapePlasticity:
     def flow(
         self, positions: Tensor, plastic: Tensor, seconds: float, quantities: Quantities
     ) -> Tensor:
-        """(10, P) after some seconds at (3, N) positions."""
+        """Return the (10, P) plastic strain after some seconds at (3, N) positions."""
         if not self._parts:
             return plastic
         out, shapes = [], self.shapes(plastic, quantities)
@@ -328,8 +329,9 @@ class TapePlasticity:
     def step_gradient(
         self, positions: Tensor, plastic: Tensor, seconds: float, quantities: Quantities
     ) -> Tensor:
-        """(3, N) by how much the gradient of an implicit step to positions differs from that of
-        elastic tets, in newtons."""
+        """Return the (3, N) difference between the gradient of an implicit step and that of
+        elastic tets, in newtons.
+        """
         out, shapes = torch.zeros_like(positions), self.shapes(plastic, quantities)
         for place, strain in zip(self._parts, self._split(plastic), strict=True):
             index, flow, elastic = place
@@ -385,7 +387,9 @@ def _tets(index: int, flow: TetFlow, shapes: Quantities) -> Tets:
 
 
 def _beyond(f: Tensor, mu: Tensor, threshold: Tensor) -> Tensor:
-    """(A,) of (3, 3, M) gradients those that are solid and stressed beyond a threshold."""
+    """Return the (A,) indices of (3, 3, M) gradients that are solid and stressed beyond a
+    threshold.
+    """
     gradients = f.permute(2, 0, 1)
     squares = torch.linalg.eigvalsh(gradients.mT @ gradients)
     solid = (squares[:, 0] >= MIN_SQUARED_STRETCH) & (torch.linalg.det(gradients) > 0.0)
@@ -472,7 +476,9 @@ class TapeForces:
     def conservative(
         self, positions: Tensor, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor | float:
-        """(3, N) in newtons, of those that go by positions alone, at a time."""
+        """Return the (3, N) gradient in newtons of the forces that depend on positions alone, at
+        a time.
+        """
         out: Tensor | float = 0.0
         for index, force, parameters in self._at(quantities, frame, fraction):
             if isinstance(force, VertexAccelerations):
@@ -500,7 +506,7 @@ class TapeForces:
         frame: int,
         fraction: float,
     ) -> Tensor | float:
-        """(3, N) that velocities pull against in explicit steps, in newtons."""
+        """Return the (3, N) resistance to velocities in explicit steps, in newtons."""
         out: Tensor | float = 0.0
         for index, force, parameters in self._at(quantities, frame, fraction):
             if isinstance(force, DragForce):
@@ -513,7 +519,9 @@ class TapeForces:
     def step_gradient(
         self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor | float:
-        """(3, N) in newtons, of those that go by velocities, in an implicit step."""
+        """Return the (3, N) gradient in newtons of the forces that depend on velocities, in an
+        implicit step.
+        """
         out: Tensor | float = 0.0
         way = positions - step.coasting_origin
         for index, force, parameters in self._at(quantities, frame, fraction):
@@ -531,7 +539,7 @@ class TapeForces:
     def _in_fluids(
         self, wet_at: Tensor, velocities: Tensor, quantities: Quantities
     ) -> Tensor | float:
-        """(3, N) that fluids take from velocities, submerged as at ``wet_at``."""
+        """Return the (3, N) resistance of fluids to velocities, submerged as at ``wet_at``."""
         out: Tensor | float = 0.0
         for force in self._system.forces:
             if isinstance(force, FluidDrag):
@@ -556,7 +564,9 @@ class TapeForces:
 def _field_acceleration(
     force: FieldForce, parameters: Tensor, positions: Tensor, step: TimeStep
 ) -> Tensor:
-    """(3, N) over masses, in m/s², as ``FieldForce`` has it: linear about the start."""
+    """Return the (3, N) force of a field over masses, in m/s², as ``FieldForce`` has it: linear
+    about the start.
+    """
     # What is no function of the start has a slope of zero there.
     start = step.start if step.start.requires_grad else step.start.detach().requires_grad_()
     response = force.law(parameters, start)
@@ -576,7 +586,7 @@ def _field_acceleration(
 
 
 def _stiffness(response: Response, start: Tensor) -> Tensor | None:
-    """(3, 3, N) what of −∂a/∂x pulls back, in 1/s²; None is none."""
+    """Return the (3, 3, N) part of −∂a/∂x that pulls back, in 1/s²; None without one."""
     if not response.push.requires_grad:
         return None
     rows = [
@@ -592,7 +602,7 @@ def _stiffness(response: Response, start: Tensor) -> Tensor | None:
 
 
 def _submerged(positions: Tensor, tets: SubmergedTets) -> Tensor:
-    """(N,) in m³, as ``SubmergedTets`` has it."""
+    """Return the (N,) submerged volumes in m³, as ``SubmergedTets`` has them."""
     apply: Callable[[Tensor, SubmergedTets], Tensor] = _Submerged.apply
     return apply(positions, tets)
 

@@ -94,12 +94,13 @@ class ClosestPoints:
         return ratios * (2.0 - ratios)
 
     def are_crossing(self, corners: Tensor) -> Tensor:
-        """(K,) whether they are not mollified."""
+        """Return the (K,) pairs that are not mollified, as a mask."""
         return self._parallel_ratios(corners) >= 1.0
 
     def _parallel_ratios(self, corners: Tensor) -> Tensor:
-        """(K,) of squared cross products of two edges to what they are mollified below, at most
-        1."""
+        """Return the (K,) ratios of two edges' squared cross product to the threshold of the
+        mollifier, at most 1.
+        """
         a, b, c, d = corners.unbind(1)
         squares = torch.linalg.cross(b - a, d - c).square().sum(1)
         thresholds = torch.where(self._is_mollified, self._thresholds, 1.0)
@@ -122,7 +123,8 @@ def painted_shares(shares: Tensor, factors: Tensor) -> Tensor:
 def barrier_gradients(
     pairs: ClosestPoints, corners: Tensor, distances: Tensor, scales: Tensor
 ) -> Tensor:
-    """(K, 4, 3) of −s m (q − 1)² ln q, q = d²/d̂², by the vertices of pairs, in newtons.
+    """Return the (K, 4, 3) gradients of −s m (q − 1)² ln q, q = d²/d̂², by the vertices of pairs,
+    in newtons.
 
     Args:
         corners: (K, 4, 3) where these are; it requires grad.
@@ -252,7 +254,9 @@ class TapeContact:
         matrix.add_sparse(whole)
 
     def lagged_friction_product(self, displacement: Tensor) -> Tensor:
-        """(3, N) what friction adds to that second derivative, times (3, N) displacements."""
+        """Return the (3, N) product of friction's part of that second derivative with (3, N)
+        displacements.
+        """
         assert self._friction_hessian is not None
         shares, stiffness = self._friction_hessian
         moved = self._gathered(displacement, np.zeros_like(self._colliders))
@@ -260,7 +264,7 @@ class TapeContact:
         return self._scattered(shares[:, :, None] * pull[:, None], displacement)
 
     def gradient(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor:
-        """(3, N) of barrier and friction, in newtons."""
+        """Return the (3, N) gradient of barrier and friction, in newtons."""
         if not len(self._pairs):
             return torch.zeros_like(positions)
         corners = self._gathered(positions, self._colliders)
@@ -275,7 +279,9 @@ class TapeContact:
         return out
 
     def friction(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor:
-        """(3, N) of friction, whose normal forces are those of ``positions``."""
+        """Return the (3, N) gradient of friction, whose normal forces are those of
+        ``positions``.
+        """
         corners = self._gathered(positions, self._colliders)
         origin = self._origin(step)
         difference, shares = self._pairs.at(corners)
@@ -287,12 +293,14 @@ class TapeContact:
         return self._scattered(shares[:, :, None] * pull[:, None], positions)
 
     def _origin(self, step: TimeStep) -> Tensor:
-        """(K, 4, 3) that the ways of the vertices of pairs are measured from."""
+        """Return the (K, 4, 3) positions from which displacements of the vertices of pairs are
+        measured.
+        """
         colliders = self._colliders if step.collider_origin is None else step.collider_origin
         return self._gathered(step.friction_origin, colliders)
 
     def _gathered(self, positions: Tensor, colliders: Points) -> Tensor:
-        """(K, 4, 3) of the vertices of pairs, by (3, N) of tetrahedra."""
+        """Gather the (K, 4, 3) positions of the vertices of pairs, from (3, N) of tetrahedra."""
         vertices = positions.T.double()
         bodies = vertices.new_zeros(self._surface.body_count, 3).index_add(
             0, self._rows, self._shares * vertices[self._columns]
@@ -301,7 +309,9 @@ class TapeContact:
         return points[self._pairs.vertices]
 
     def _scattered(self, forces: Tensor, template: Tensor) -> Tensor:
-        """(3, N) on the vertices of tetrahedra, by (K, 4, 3) on those of pairs."""
+        """Distribute (K, 4, 3) forces on the vertices of pairs to (3, N) forces on those of
+        tetrahedra.
+        """
         points = forces.new_zeros(len(self._surface.object_of), 3).index_add(
             0, self._pairs.vertices.reshape(-1), forces.reshape(-1, 3)
         )
@@ -310,7 +320,7 @@ class TapeContact:
         return out.T.to(template)
 
     def _pair_values(self, name: str, quantities: Quantities) -> Tensor:
-        """(K,) of a table of every two objects."""
+        """Return the (K,) values of pairs in a table of every two objects."""
         return quantities[f"contact {name}"][self._pairs.objects].double()
 
     def _activation(self, quantities: Quantities) -> Tensor:

@@ -170,7 +170,9 @@ class BlockPattern:
         )
 
     def places(self, elements: NDArray[np.int32]) -> NDArray[np.int32]:
-        """(4, 4, M) of the block of each two corners of (4, M) tets; -1 where one is pinned."""
+        """Return the (4, 4, M) places of the blocks of each two corners of (4, M) tets; -1 where
+        one is pinned.
+        """
         corners = self.vertex_to_unknown[elements]
         rows, columns = corners[:, None], corners[None]
         places = np.searchsorted(self._keys, rows * self.size + columns)
@@ -309,7 +311,7 @@ class BlockMatrix:
             self.values[torch.as_tensor(places[order[offsets[:-1]]]).long()] += sums
 
     def diagonal_blocks(self, vertices: Tensor | None = None) -> Tensor:
-        """(n, 3, 3), off-pattern blocks included.
+        """Return the (n, 3, 3) diagonal blocks, off-pattern blocks included.
 
         Args:
             vertices: (n,) whose blocks they are, none of them pinned; None are all unknowns.
@@ -394,7 +396,7 @@ def _off_pattern_rows(off_pattern: OffPatternBlocks, template: Tensor) -> Tensor
 
 
 def _entries(pattern: BlockPattern) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(B, 3, 3) where the entries of each block lie in compressed rows, and their columns."""
+    """Return the (B, 3, 3) places of each block's entries in compressed rows, and their columns."""
     counts, first = np.diff(pattern.offsets)[pattern.rows], pattern.offsets[pattern.rows]
     row, column = _AXES[:, None], _AXES
     within = np.arange(len(counts)) - first

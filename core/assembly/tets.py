@@ -65,12 +65,16 @@ class Tets:
 
     @cached_property
     def shape_gradients(self) -> Tensor:
-        """(4, 3, M) of the shape function of each corner, in 1/m: for the passes."""
+        """Return the (4, 3, M) gradients of the shape function of each corner, in 1/m: for the
+        passes.
+        """
         return self._tensor(self._rest_gradients().transpose(1, 2, 0)).contiguous()
 
     @cached_property
     def gradients_by_tet(self) -> NDArray[Any]:
-        """(M, 3, 3) of the shape functions of corners 1 to 3, in 1/m: for the compiled loops."""
+        """Return the (M, 3, 3) gradients of the shape functions of corners 1 to 3, in 1/m: for
+        the compiled kernels.
+        """
         return np.ascontiguousarray(self._rest_gradients()[:, 1:], dtype=self.volumes.numpy().dtype)
 
     @cached_property
@@ -177,7 +181,9 @@ class Tets:
 
     @cached_property
     def blocks(self) -> Tensor:
-        """(M, 10, 9) for the element matrices of one potential after the other."""
+        """Return the (M, 10, 9) buffer for the element matrices of one potential after the
+        other.
+        """
         return self.template.new_empty(len(self), len(CORNER_PAIRS), 9)
 
     @cached_property
@@ -192,7 +198,7 @@ class Tets:
         )
 
     def _rest_gradients(self) -> NDArray[np.float64]:
-        """(M, 4, 3) in 1/m."""
+        """Return the (M, 4, 3) shape gradients at rest, in 1/m."""
         if self._is_written:
             gradients = self.gradients_by_tet.astype(np.float64)
             return np.concatenate([-gradients.sum(axis=1, keepdims=True), gradients], axis=1)

@@ -59,8 +59,9 @@ class Boxes:
 
 
 def pairs_among(boxes: Boxes) -> Pairs:
-    """(P,) and (P,) the two of every pair of boxes that overlap or touch, the lower first; in
-    chunks."""
+    """Yield every pair of boxes that overlap or touch, as (P,) and (P,) indices, the lower
+    first; in chunks.
+    """
     if len(boxes.low) == 0:
         return
     classes = boxes.size_classes(_largest(boxes))

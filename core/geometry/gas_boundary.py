@@ -52,7 +52,9 @@ def _hollows(mesh: TetMesh) -> tuple[Triangles, Weights]:
 
 
 def enclosed_volumes(vertices: NDArray[np.float64], triangles: Triangles) -> Weights:
-    """(S,) in m³ between each triangle and the mean vertex, negative seen from its back."""
+    """Return the (S,) volumes in m³ between each triangle and the mean vertex, negative seen
+    from its back.
+    """
     a, b, c = (vertices - vertices.mean(axis=0))[triangles].swapaxes(0, 1)
     volumes: Weights = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
     return volumes
@@ -84,7 +86,8 @@ def _net_faces(faces: Triangles, amounts: Weights) -> tuple[Triangles, Weights]:
 
 
 def _parts(vertices: NDArray[np.float64], triangles: Triangles) -> NDArray[np.intp]:
-    """(S,) which part each triangle belongs to: those around the same empty space are of one.
+    """Return the (S,) part that each triangle belongs to: triangles around the same empty space are
+    one part.
 
     Two triangles with an edge in common are. Of several around an edge, where material is pinched,
     those are that the empty space between them joins.

@@ -25,7 +25,7 @@ _RESIDUAL_RATIO = 1e-8
 
 
 def posed_vertices(mesh: TetMesh, embedding: Embedding, points: FloatArray) -> FloatArray:
-    """(N, 3) where tet vertices go with points that they carry.
+    """Return the (N, 3) positions of tet vertices that follow the points that they carry.
 
     Σ V |F − R|² + w Σ |W x − p|² is made as small as it gets, R being the rotation closest to F of
     each tet, and W x where the points p are carried to: each in turn.
@@ -69,7 +69,7 @@ def posed_vertices(mesh: TetMesh, embedding: Embedding, points: FloatArray) -> F
 
 
 def _turned(mesh: TetMesh, rotations: FloatArray) -> FloatArray:
-    """(N, 3) what draws vertices to where their tets are turned: Σ V R ∇N."""
+    """Return the (N, 3) forces that draw vertices to the turned tets: Σ V R ∇N."""
     pulls = np.einsum("m,mij,maj->mai", mesh.rest_volumes, rotations, mesh.shape_gradients)
     return vertex_sums(pulls, mesh.tets, len(mesh.vertices))
 

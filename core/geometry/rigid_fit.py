@@ -36,7 +36,7 @@ def rigid_fits(rest: FloatArray, path: FloatArray) -> tuple[FloatArray, FloatArr
 
 
 def closest_rotations(matrices: FloatArray) -> FloatArray:
-    """(M, 3, 3) of matrices."""
+    """Return the (M, 3, 3) rotations closest to matrices."""
     u, _, vh = np.linalg.svd(matrices)
     u[:, :, 2] *= np.where(np.linalg.det(u @ vh) < 0.0, -1.0, 1.0)[:, None]
     rotations: FloatArray = u @ vh

@@ -26,7 +26,9 @@ def barycentric_maps(vertices: FloatArray, tets: Tets) -> FloatArray:
 
 
 def barycentric_coordinates(maps: FloatArray, points: FloatArray) -> FloatArray:
-    """(K, 4) of each point (K, 3) by the map of its own tet (K, 4, 4)."""
+    """Return the (K, 4) barycentric coordinates of each point (K, 3) by the map of its tet (K,
+    4, 4).
+    """
     return np.asarray(np.einsum("kai,ki->ka", maps[:, :, :3], points) + maps[:, :, 3])
 
 
@@ -119,8 +121,9 @@ class SurfaceTets:
         return least
 
     def _beside(self, points: FloatArray, maps: FloatArray) -> IndexArray:
-        """(P,) of the tets that the surface closest to a point runs through the one that the point
-        is in, or least outside of."""
+        """Return a tet for each point (P,): one that the surface closest to the point runs
+        through, and that contains it or is least far from it.
+        """
         from scipy.spatial import cKDTree  # which Blender itself does not have
 
         count = min(_CANDIDATES, len(self.tets))

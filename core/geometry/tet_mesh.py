@@ -74,7 +74,7 @@ class TetMesh:
 
     @property
     def material_volumes(self) -> NDArray[np.float64]:
-        """(M,) of the material in each tet at rest, in cubic metres."""
+        """Return the (M,) volume of the material in each tet at rest, in cubic metres."""
         return self.rest_volumes if self.fill is None else self.fill * self.rest_volumes
 
     @cached_property
@@ -103,7 +103,7 @@ class TetMesh:
 
     @cached_property
     def mean_edges(self) -> NDArray[np.float64]:
-        """(M,) of the six edges of each tet, in metres."""
+        """Return the (M,) mean length of the six edges of each tet, in metres."""
         lengths: NDArray[np.float64] = _edge_lengths(self.vertices, self.tets).mean(axis=1)
         return lengths
 

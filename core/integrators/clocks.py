@@ -119,7 +119,7 @@ class Clocks:
 
     @property
     def lags(self) -> NDArray[np.float64]:
-        """(O,) in frames."""
+        """Return the (O,) lags of objects, in frames."""
         return self._lags
 
     def prescribe(self, frame: int, since: float, until: float) -> None:
@@ -132,7 +132,9 @@ class Clocks:
         self._wishes[self._wishes < ROUNDING] = 0.0
 
     def colliders(self) -> NDArray[np.float64]:
-        """(C, 3) where the vertices of colliders should be after the next step, in metres."""
+        """Return the (C, 3) target positions of collider vertices after the next step, in
+        metres.
+        """
         targets = self._surface.colliders_at(self._frame, self._until)
         for collider, where in enumerate(self._surface.collider_slices):
             lag = self._wishes[self._bodies + collider]
@@ -141,7 +143,9 @@ class Clocks:
         return targets
 
     def pins(self) -> Tensor:
-        """(3, P) where pins that move should be after the next step, in metres; there are some."""
+        """Return the (3, P) target positions of moving pins after the next step, in metres;
+        there are some.
+        """
         pins = self._system.moving_pins
         assert pins is not None
         targets = pins.positions(self._frame, self._until)

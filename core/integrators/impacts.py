@@ -168,13 +168,13 @@ class Impacts:
         return None
 
     def _places(self, state: State, motion: RigidMotion, seconds: float) -> Tensor:
-        """(3, N) after a time without forces."""
+        """Return the (3, N) positions after a time without forces, in metres."""
         straight = state.positions + seconds * state.velocities
         carried = motion.carried(state.positions, 0.0, seconds)
         return torch.where(self._frames.are_free, carried, straight)
 
     def _heights(self, positions: Tensor) -> Tensor:
-        """(S,) of points above where the ground begins to push them, in metres."""
+        """Return the (S,) heights of points above the ground's activation distance, in metres."""
         barrier = self._system.ground_barrier
         assert barrier is not None
         return barrier.points.gather(positions[2]) - barrier.height - barrier.distances

@@ -534,7 +534,7 @@ def _least_share(tries: int) -> float:
 
 
 def _colliders_of(state: State, contact: MeshContact) -> Points:
-    """(C, 3) where the colliders of a state are, in metres."""
+    """Return the (C, 3) positions of the colliders in a state, in metres."""
     return contact.surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
 
 

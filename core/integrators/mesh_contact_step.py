@@ -221,7 +221,7 @@ class MeshContactStep:
         return float(surface_energy(self._constraints, self._count))
 
     def _solve(self, start: Points, predicted: Points, step: float) -> Points:
-        """(N, 3) where nodes end that would go from one place to another."""
+        """Return the (N, 3) end positions of nodes on their way from one place to another."""
         at, points = start, self._points(start)
         began, left, stopped = points, np.ones(len(at)), np.zeros(len(at), dtype=np.bool_)
         for linearization in range(MAX_LINEARIZATIONS):
@@ -285,7 +285,7 @@ class MeshContactStep:
             velocities[:, which] = keep_group_motion(self._system.mass[which], *own_motion)
 
     def _points(self, nodes: Points) -> Points:
-        """(V, 3) of the surface from (N, 3) of the nodes."""
+        """Return the (V, 3) points of the surface from (N, 3) positions of the nodes."""
         out = np.empty((len(self.points_of.nodes), 3))
         use_threads(len(out), POINTS_PER_THREAD)
         gather(self.points_of, nodes, out)

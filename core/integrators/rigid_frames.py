@@ -103,11 +103,11 @@ class RigidFrames:
         return RigidMotion(self, positions, velocities, seconds)
 
     def means(self, values: Tensor) -> Tensor:
-        """(P, 3) of (3, N) values, by mass."""
+        """Return the (P, 3) means of (3, N) values, by mass."""
         return self._sums(self._masses * values) / self._whole
 
     def inertia(self, arms: Tensor) -> Tensor:
-        """(P, 3, 3) in kg m², of (3, N) arms."""
+        """Return the (P, 3, 3) inertia of pieces in kg m², from (3, N) arms."""
         products = self._sums(self._masses * (arms[:, None] * arms[None]).reshape(9, -1)).view(
             -1, 3, 3
         )
@@ -119,7 +119,9 @@ class RigidFrames:
         return self._sums(self._masses * torch.linalg.cross(arms, velocities, dim=0))
 
     def inverse_inertia(self, inertia: Tensor) -> Tensor:
-        """(P, 3, 3) from angular momentum to angular velocity, as far as pieces can turn."""
+        """Return the (P, 3, 3) maps from angular momentum to angular velocity, as far as pieces
+        can turn.
+        """
         turns, hinged = self._turns[:, :, None], self._hinged[:, :, None]
         inertia = inertia + self._least
         inverse = torch.linalg.inv(torch.where(turns, inertia, torch.eye(3).to(inertia)))
@@ -130,21 +132,27 @@ class RigidFrames:
         return torch.where(turns, inverse, torch.where(hinged, along, nothing))
 
     def angular_velocities(self, arms: Tensor, momentum: Tensor) -> Tensor:
-        """(P, 3) in rad/s by (3, N) arms and (P, 3) angular momentum, as far as pieces turn."""
+        """Return the (P, 3) angular velocities in rad/s from (3, N) arms and (P, 3) angular
+        momentum, as far as pieces turn.
+        """
         return _times(self.inverse_inertia(self.inertia(arms)), momentum)
 
     def centres(self, positions: Tensor) -> Tensor:
-        """(P, 3) of mass of what is free, else the hinge, in metres."""
+        """Return the (P, 3) centres of mass of free pieces, and the hinges of others, in metres."""
         if self._all_free:
             return self.means(positions)
         return torch.where(self._is_free, self.means(positions), self._hinge)
 
     def mean_velocities(self, velocities: Tensor) -> Tensor:
-        """(P, 3) of what is free; what turns about a hinge has none."""
+        """Return the (P, 3) mean velocities of free pieces; a piece that turns about a hinge has
+        none.
+        """
         return torch.where(self._is_free, self.means(velocities), 0.0)
 
     def spread(self, values: Tensor) -> Tensor:
-        """(3, N) or (3, 1) of (P, 3) values."""
+        """Spread (P, 3) values of pieces to (3, N) values of vertices, or (3, 1) of a single
+        piece.
+        """
         return values.T if self.count == 1 else values.T[:, self._piece]
 
     def rotated(self, rotations: Tensor, vectors: Tensor) -> Tensor:
@@ -154,7 +162,7 @@ class RigidFrames:
         return (rotations[self._piece] @ vectors.T[:, :, None])[:, :, 0].T
 
     def _sums(self, values: Tensor) -> Tensor:
-        """(P, …) of (…, N) values."""
+        """Return the (P, …) sums of (…, N) values."""
         if self.count == 1:
             return values.sum(-1)[None]
         columns = values.T if self._is_sorted else values.T[self._order]
@@ -233,7 +241,7 @@ class RigidMotion:
         return _times(self._inverse_at(rotation), self._momentum)
 
     def carried(self, positions: Tensor, since: float, until: float) -> Tensor:
-        """(3, N) where positions at a time are at another one."""
+        """Carry (3, N) positions with the frames from one time to another."""
         frames, start, end = self.frames, self.at(since), self.at(until)
         centres = frames.centres(positions)
         arms = positions - frames.spread(centres)
@@ -247,7 +255,7 @@ class RigidMotion:
         return mean + frames.rotated(end.rotation @ start.rotation.mT, vectors - mean)
 
     def velocities(self, positions: Tensor, seconds: float) -> Tensor:
-        """(3, N) of the frames at positions, in m/s."""
+        """Return the (3, N) velocities of the frames at positions, in m/s."""
         frames, pose = self.frames, self.at(seconds)
         arms = positions - frames.spread(frames.centres(positions))
         turning = frames.spread(pose.angular).expand_as(arms)
@@ -261,8 +269,8 @@ class RigidMotion:
         step: float,
         is_first_order: bool,
     ) -> Tensor:
-        """(3, N) of what is at rest in the frames, and of what moves in them by Coriolis's force,
-        in m/s².
+        """Return the (3, N) accelerations of points at rest in the frames, and of moving ones by
+        Coriolis's force, in m/s².
 
         That force by itself turns what moves by θ = 2 ω h in a step. It acts by sin θ and, so that
         a step without other forces does not add to what moves, by sin⁴ θ/8 against it; in steps of
@@ -335,7 +343,7 @@ def _identity(centre: Tensor) -> Tensor:
 
 
 def _times(matrices: Tensor, vectors: Tensor) -> Tensor:
-    """(P, 3) of (P, 3, 3) and (P, 3)."""
+    """Return the (P, 3) products of (P, 3, 3) matrices and (P, 3) vectors."""
     return (matrices @ vectors[:, :, None])[:, :, 0]
 
 

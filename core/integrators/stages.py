@@ -59,7 +59,8 @@ class Stage:
     slides_from_start: bool = False
 
     def collider_origin(self, start: Points | None, end: Points | None) -> Points | None:
-        """(C, 3) that friction measures ways of colliders from; None where there are none.
+        """Return the (C, 3) positions from which friction measures displacements of colliders; None
+        without colliders.
 
         Args:
             start, end: (C, 3) where they are at the start of the step and at the end of the stage.
@@ -153,8 +154,9 @@ class Step:
         return Coasting(stage, positions, base, origin, slip_origin, carried, tuple(past))
 
     def velocities(self, coasting: Coasting, positions: Tensor) -> Tensor:
-        """(3, N) in m/s at the end of a stage that led to positions; prescribed ones as they went
-        from the start of the step."""
+        """Return the (3, N) velocities in m/s at the end of a stage that led to positions;
+        prescribed ones as they went from the start of the step.
+        """
         stage, start = coasting.stage, self.moments[0]
         relative = (positions - coasting.base) / stage.span
         velocities = self.motion.velocities(positions, stage.end) + relative

@@ -93,7 +93,7 @@ class TruncatedMotion:
 
     @property
     def dhats(self) -> Values:
-        """(P,) of the candidates there are, in metres."""
+        """Return the (P,) activation distances of the present candidates, in metres."""
         candidates = self._candidates.candidates
         if self._dhats_of[0] is not candidates:
             dhats = pair_distances(candidates, self._surface, self._distances)
@@ -168,7 +168,7 @@ class TruncatedMotion:
         accepted_moves.report(self._surface, points, after)
 
     def _floors(self, least: float) -> Values:
-        """(P,) of the candidates there are, in metres."""
+        """Return the (P,) least distances of the present candidates, in metres."""
         floors: Values = np.maximum(FLOOR_RATIO * self.dhats, least)
         return floors
 

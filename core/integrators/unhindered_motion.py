@@ -64,7 +64,9 @@ class UnhinderedMotion:
         return Unhindered(moved, acceleration, motion)
 
     def _acceleration(self, positions: Tensor) -> Tensor:
-        """(3, N) of free fall and of forces on whole bodies, now, in m/s²."""
+        """Return the (3, N) present acceleration by free fall and by forces on whole bodies, in
+        m/s².
+        """
         system = self._system
         acceleration, forces = system.free_acceleration, torch.zeros_like(positions)
         for part in system.forces:

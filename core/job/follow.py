@@ -85,7 +85,9 @@ def _implicit() -> dict[str, Any]:
 
 
 def positions(job: Job, body: int, frames: int, **changes: Any) -> list[NDArray[np.float64]]:
-    """(N, 3) of each frame after the start, as the scene is simulated with a body changed."""
+    """Return the (N, 3) positions of each frame after the start, as the scene is simulated with
+    a body changed.
+    """
     simulator = simulator_of(with_body(job.tet_scene, body, **changes), job.settings)
     return [frame.positions[body].double().cpu().numpy() for frame in simulator.run(frames)]
 
@@ -189,8 +191,9 @@ def _control(
 
 
 def _pin_offsets(body: SoftBody, driven: SoftBody, frames: range) -> FloatArray:
-    """(T, N, 3) by how much pins are off their path, and all others as the pin beside them, since
-    another filling has its pins elsewhere."""
+    """Return the (T, N, 3) offsets of pins from their path, and of all others as of the pin
+    beside them, since another filling has its pins elsewhere.
+    """
     from scipy.spatial import KDTree
 
     assert body.pinned is not None and driven.pin_path is not None

@@ -31,8 +31,8 @@ class SkinField:
         self._job, self._name, self._body = job, name, body
 
     def at(self, frame: int) -> NDArray[np.float32]:
-        """(V,) after a frame. A vertex takes from tet vertices what it follows them by, but never
-        more than the largest: nothing is extrapolated.
+        """Return the (V,) values after a frame. A vertex takes from tet vertices what it follows
+        them by, but never more than the largest: nothing is extrapolated.
 
         Raises:
             DamageError: when it is not what was written.

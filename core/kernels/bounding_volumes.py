@@ -108,8 +108,9 @@ def box_vertices(before: Any, after: Any, tree_of: Any, motions: Any, boxes: Any
 
 @compiled(parallel=True)
 def box_parts(corners: Any, moved: Any, vertex_boxes: Any, radii: Any, boxes: Any) -> None:
-    """(P, 6) of parts with (P, k) corners, widened by the largest of the (V,) radii of those; left
-    as they are where none of the corners is one of the (V,) ``moved``."""
+    """Write the (P, 6) boxes of parts with (P, k) corners, widened by the largest of the (V,)
+    radii of those; left as they are where none of the corners is one of the (V,) ``moved``.
+    """
     for part in shared_range(len(corners)):
         if not _is_any(moved, corners, as_index(part)):
             continue
@@ -156,8 +157,9 @@ def _copy(boxes: Any, node: int, box: Any) -> None:
 
 @compiled()
 def box_nodes(ends: Any, ranges: Any, face_boxes: Any, boxes: Any) -> None:
-    """(N, 6) of the nodes of trees, from their last to their first, by (F, 6) boxes in the order of
-    leaves."""
+    """Write the (N, 6) boxes of the nodes of trees, from their last to their first, by (F, 6)
+    boxes in the order of leaves.
+    """
     for node in range(len(ends) - 1, -1, -1):
         if ends[node] == node + 1:
             _copy(boxes, node, face_boxes[ranges[node, 0]])

@@ -389,7 +389,8 @@ def _apart(moves: Any, a: int, b: int, start: int) -> float:
 def find_near_edges(
     pairs: Any, edges: Any, trees: Any, motions: Any, trajectories: Any, out: Any
 ) -> None:
-    """(K,) which pairs of edges come near on their trajectories, as ``edge_edge_candidates`` asks.
+    """Mark the (K,) pairs of edges that come near on their trajectories, as
+    ``edge_edge_candidates`` requires.
 
     Args:
         pairs: (K, 2) in the order of leaves.
@@ -446,8 +447,9 @@ def _order(first: Any, i: int, second: Any, j: int) -> int:
 
 @compiled()
 def find_among(pairs: Any, known: Any, offset: int, out: Any) -> None:
-    """(P,) where each pair stands among (K, 2) known ones, counted from ``offset``; −1 where it is
-    none of them."""
+    """Write the (P,) place of each pair among (K, 2) known ones, counted from ``offset``; −1
+    where it is none of them.
+    """
     j = 0
     for i in range(len(pairs)):
         while j < len(known) and _order(known, j, pairs, i) < 0:

@@ -35,8 +35,9 @@ def deviation_ratios(
     allowed: Any,
     out: Any,
 ) -> float:
-    """(V,) how far (V, 3) points are from their paths at two times, in seconds since the paths
-    began, the farther of both over what is ``allowed``; the largest of them."""
+    """Write the (V,) distances of (V, 3) points from their paths at two times, in seconds since
+    the paths began: the farther of both over what is ``allowed``. Return the largest of them.
+    """
     largest = 0.0
     for v in range(len(out)):
         origin, velocity = vector_at(origins, v), vector_at(velocities, v)
@@ -81,8 +82,9 @@ def max_own_displacement(path: Any, first: int, last: int) -> float:
 
 @compiled()
 def path_bends(path: Any, times: Any, out: Any) -> None:
-    """(K + 1, V, 3) by how much each vertex leaves the straight lines to its positions before and
-    after, in metres; zero at both ends."""
+    """Write the (K + 1, V, 3) deviations of each vertex from the straight lines to its positions
+    before and after, in metres; zero at both ends.
+    """
     for k in range(len(path)):
         for v in range(path.shape[1]):
             bend = (0.0, 0.0, 0.0)
@@ -96,7 +98,7 @@ def path_bends(path: Any, times: Any, out: Any) -> None:
 
 @compiled()
 def deviations(path: Any, times: Any, bends: Any, first: int, last: int, out: Any) -> None:
-    """(V,) how far paths deviate from their secant between two times, in metres.
+    """Write the (V,) deviations of paths from their secant between two times, in metres.
 
     Args:
         bends: (K + 1, V, 3) by ``path_bends``; zeros where all move linearly from each position to
@@ -125,7 +127,7 @@ def stay_separated(
     are_joined: Any,
     out: Any,
 ) -> None:
-    """(S,) of so many chunks of the pairs, 1 where all stay separated on their paths, else 0.
+    """Write for each chunk of the pairs (S,) 1 where all stay separated on their paths, else 0.
 
     The motion that both parts of a pair have in common brings them no nearer.
 
@@ -211,8 +213,9 @@ def min_clearances(
     are_joined: Any,
     out: Any,
 ) -> None:
-    """(S,) of so many chunks of the pairs within one object, how much nearer they may come at
-    least, in metres; infinite where there is none."""
+    """Write for each chunk of the pairs within one object (S,) the least distance by which they
+    may still come nearer, in metres; infinite where there is none.
+    """
     count = len(stencils.edge_edges) + len(stencils.face_vertices)
     for chunk in shared_range(len(out)):
         least = math.inf

@@ -418,7 +418,7 @@ def evaluate_stencils(
 
 @compiled()
 def fill_normal_jacobians(points: Any, vertices: Any, features: Any, jacobians: Any) -> None:
-    """(K, 4, 3) as ``Stencils`` has them."""
+    """Write the (K, 4, 3) normal Jacobians, as ``Stencils`` has them."""
     for k in range(len(features)):
         x0, x1, x2, x3 = four_points(
             points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]

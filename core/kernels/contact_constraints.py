@@ -75,7 +75,8 @@ class Interpolation(NamedTuple):
 
 
 class PairLaws(NamedTuple):
-    """(O, O) of every two objects: d̂ in metres, κ in Pa or J/m⁴, coefficients of friction.
+    """The (O, O) laws of every two objects: d̂ in metres, κ in Pa or J/m⁴, coefficients of
+    friction.
 
     ``area_weighted``: whether pairs count by area. ``friction_factors``: (V,) on the friction where
     points are painted; empty where nothing is.
@@ -116,7 +117,7 @@ def height_at(interpolation: Any, values: Any, point: int) -> float:
 
 @compiled(parallel=True)
 def gather(interpolation: Any, values: Any, out: Any) -> None:
-    """(V, 3) of the points from (N, 3) of the nodes."""
+    """Write the (V, 3) points of the surface from (N, 3) values of the nodes."""
     for point in shared_range(len(out)):
         value = point_at(interpolation, values, as_index(point))
         out[point, 0], out[point, 1], out[point, 2] = value[0], value[1], value[2]
@@ -124,7 +125,7 @@ def gather(interpolation: Any, values: Any, out: Any) -> None:
 
 @compiled(parallel=True)
 def carry(interpolation: Any, points: Any, moves: Any, out: Any) -> None:
-    """(V, 3) where points are once (N, 3) moves of the nodes have carried them along."""
+    """Write the (V, 3) points after (N, 3) moves of the nodes have carried them along."""
     for point in shared_range(len(out)):
         move = point_at(interpolation, moves, as_index(point))
         for i in range(3):

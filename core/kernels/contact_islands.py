@@ -157,8 +157,9 @@ def _size(islands: Any, island: int) -> int:
 
 @compiled(allocates=True)
 def share_out(islands: Any, count: int) -> Any:
-    """(I,) which of ``count`` shares of the work each island is in: large ones first, each goes
-    where there is the least so far."""
+    """Return for each island (I,) one of ``count`` shares of the work: large islands first, each
+    goes where there is the least so far.
+    """
     shares = np.empty(len(islands.contact_offsets) - 1, np.int64)
     work = np.zeros(count, np.int64)
     whole = islands.contact_offsets[-1] + islands.tet_offsets[-1]

@@ -396,7 +396,7 @@ def step_sizes(
 
 @compiled(parallel=True)
 def distances(stencils: Any, points: Any, out: Any) -> None:
-    """(E + F,) of pairs in metres, or less by what rounding may do."""
+    """Write the (E + F,) distances of pairs in metres, or less by a rounding error."""
     for k in shared_range(len(out)):
         a, b, c, d, are_edges = stencil(stencils, k)
         corners = four_points(points, a, b, c, d)

@@ -402,8 +402,9 @@ def stop_falls(
 
 @compiled()
 def reaches(interpolation: Any, moves: Any, out: Any) -> None:
-    """(V,) how far each point may get when its nodes make any parts of their (N, 3) moves, in
-    metres."""
+    """Write the (V,) distances that each point may travel when its nodes make any parts of their
+    (N, 3) moves, in metres.
+    """
     for point in range(len(out)):
         total = 0.0
         for i in range(interpolation.nodes.shape[1]):
@@ -455,7 +456,7 @@ def _owners_of_pair(interpolation: Any, owners: Any, indices: Any, moves: Any, o
 def _pairs_of_owners(
     pairs: Any, stencils: Any, interpolation: Any, owners: Any, moves: Any, count: int
 ) -> Any:
-    """(count + 1,) where the pairs of each owner begin, and the places of those among all."""
+    """Return the (count + 1,) offsets of the pairs of each owner, and their places among all."""
     pair_owners = np.empty(4 * interpolation.nodes.shape[1], np.int64)
     offsets = np.zeros(count + 1, np.int64)
     for row in range(len(pairs)):

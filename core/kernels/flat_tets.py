@@ -36,8 +36,9 @@ ROOT_3 = math.sqrt(3.0)
 
 
 def height_ratios_on_cpu(positions: Tensor, corners: Tensor, gradients: Any) -> Tensor:
-    """(M,) of tets with (4, M) int32 corners among (3, N) positions, and (M, 3, 3) gradients of the
-    shape functions of corners 1 to 3, in 1/m."""
+    """Return the (M,) height ratios of tets with (4, M) int32 corners among (3, N) positions,
+    and (M, 3, 3) gradients of the shape functions of corners 1 to 3, in 1/m.
+    """
     ratios = positions.new_empty(len(gradients))
     use_threads(len(ratios), TETS_PER_THREAD)
     _height_ratios(positions.numpy(), corners.numpy(), gradients, ratios.numpy())
@@ -135,8 +136,9 @@ class FlatTets(NamedTuple):
 
 @compiled(parallel=True)
 def _write_margins(corners: Any, metric: Any, floor: float, at: Any, out: Any) -> None:
-    """(M,) below 0 where a tet is below the floor. Of two places in one loop LLVM makes no vector
-    instructions."""
+    """Write the (M,) margins, below 0 where a tet is below the floor. LLVM makes no vector
+    instructions of two places in one loop.
+    """
     for e in shared_range(corners.shape[1]):
         edges = tet_edges(at, corners, e)
         out[e] = height_margin(edges, symmetric_in(metric, e), metric[6, e], floor)
@@ -180,7 +182,9 @@ def find_flat(
 
 @compiled()
 def _write_gradients(rows: Any, gradients: Any, out: Any) -> None:
-    """(4, 3) in the positions of corners, of what has a derivative with such rows in F."""
+    """Write the (4, 3) gradient by the positions of corners of a function with these rows as its
+    derivative by F.
+    """
     x, y, z = rows
     total = (0.0, 0.0, 0.0)
     for corner in range(3):

@@ -90,8 +90,9 @@ def _octaves(x: Any, y: Any, z: Any) -> Any:
 
 @compiled(parallel=True)
 def noise_vectors(points: Any, out: Any) -> None:
-    """(3, N) at (3, N) points: component by component the noise at (x, y, z), (y, z, x) and
-    (z, x, y)."""
+    """Write the (3, N) noise at (3, N) points: component by component the noise at (x, y, z),
+    (y, z, x) and (z, x, y).
+    """
     for n in shared_range(points.shape[1]):
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
@@ -143,8 +144,9 @@ def _between(grid: Any, x: Any, y: Any, z: Any, number: Any) -> Any:
 
 @compiled(parallel=True)
 def grid_values(before: Any, after: Any, part: Any, points: Any, out: Any) -> None:
-    """(K, N) at (3, N) points in cells, ``part`` of the way from one (Z, Y, X, K) grid to
-    another."""
+    """Write the (K, N) values at (3, N) points in cells, ``part`` of the way from one (Z, Y, X,
+    K) grid to another.
+    """
     for n in shared_range(points.shape[1]):
         x, y, z = points[0, n], points[1, n], points[2, n]
         for number in range(out.shape[0]):

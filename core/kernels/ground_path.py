@@ -53,7 +53,8 @@ def add_at_point(force: Any, numbers: Any, shares: Any, i: Any, out: Any) -> Non
 
 @compiled(allocates=True)
 def solve(stiffness: Any, numbers: Any, shares: Any, point_stiffness: Any, rhs: Any) -> Any:
-    """(n + 1,) what solves a system, roughly: by conjugate gradients, zero where held.
+    """Return the approximate (n + 1,) solution of a system: by conjugate gradients, zero where
+    held.
 
     Args:
         stiffness: (n,) 1/c of vertices, in N/m.

@@ -512,7 +512,9 @@ def apply_tangential_force(
 
 @compiled()
 def gather(values: Any, corners: Any, shares: Any, out: Any) -> None:
-    """(K, S) at points from (K, N) at vertices; corners and shares are (4, S)."""
+    """Interpolate (K, N) values of vertices to (K, S) values at points; corners and shares are
+    (4, S).
+    """
     for k in range(out.shape[0]):
         for p in range(out.shape[1]):
             total = shares[0, p] * values[k, corners[0, p]]

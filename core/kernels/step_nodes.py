@@ -13,7 +13,7 @@ from ..compiled import compiled, shared_range
 def write_nodes(
     start: Any, positions: Any, colliders: Any, targets: Any, first: Any, predicted: Any
 ) -> Any:
-    """(N + C, 3) where nodes begin a step, and would end it.
+    """Write the (N + C, 3) positions of nodes at the beginning of a step, and at its predicted end.
 
     Args:
         start, positions: (3, N) of the vertices of tetrahedra, in metres.

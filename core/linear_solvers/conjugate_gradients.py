@@ -41,7 +41,7 @@ class RankOneUpdate:
         self.inverse_capacitance = torch.linalg.inv(0.5 * (capacitance + capacitance.T))
 
     def corrected(self, solution: Tensor) -> Tensor:
-        """(n, 3) with the terms, of one without them."""
+        """Return the (n, 3) solution with the terms of rank one, from one without them."""
         along = self.directions @ solution.reshape(-1).to(self.directions)
         parts = self.solutions.T @ (self.inverse_capacitance @ along)
         return solution - parts.view_as(solution).to(solution)

@@ -343,7 +343,7 @@ def _moduli(material: StretchLaw, f: Tensor) -> Tensor:
 
 
 class _Stretches(torch.autograd.Function):
-    """(3, M) of (M, 3, 3) gradients, for what is symmetric in them."""
+    """The (3, M) stretches of (M, 3, 3) gradients, for functions that are symmetric in them."""
 
     @staticmethod
     def forward(ctx: Any, f: Tensor) -> Tensor:

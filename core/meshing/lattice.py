@@ -100,8 +100,10 @@ def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> Fl
 def _with_min_fill(
     fill: FloatArray, volumes: FloatArray, mesh: VirtualMesh, is_partial: NDArray[np.bool_]
 ) -> FloatArray:
-    """(M,) at least ``MIN_FILL`` of the fullest tet around where tets are partial, with as much
-    material around each vertex as before, as nearly as may be: thin parts are made of such tets."""
+    """Return (M,) fills of at least ``MIN_FILL`` of the fullest tet around where tets are
+    partial, with as much material around each vertex as before, as nearly as may be: thin parts
+    are made of such tets.
+    """
 
     def around(fill: FloatArray) -> FloatArray:
         held = np.repeat(fill * volumes, 4)

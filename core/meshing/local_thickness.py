@@ -42,8 +42,8 @@ def thin_part(vertices: FloatArray, triangles: IndexArray, fraction: float) -> f
 def samples(
     vertices: FloatArray, triangles: IndexArray
 ) -> tuple[FloatArray, FloatArray, IndexArray]:
-    """(S,) each: thickness (m) below points of the surface, weights as of areas, and the triangles
-    that the points are on.
+    """Return (S,) samples of the surface: thickness (m) below points of the surface, weights as of
+    areas, and the triangles that the points are on.
 
     Args:
         vertices: (V, 3).

@@ -283,11 +283,13 @@ class IncrementalPotential:
         return math.fsum(_energies(self._without_contact, positions))
 
     def gradient(self, positions: Tensor) -> Tensor:
-        """(3, N) in newtons, zero where pinned."""
+        """Return the (3, N) gradient in newtons, zero where pinned."""
         return _gradient(self.potentials, positions) * self.system.free
 
     def gradient_without_contact(self, positions: Tensor) -> Tensor:
-        """(3, N) in newtons, the potential of contact left out, also where pinned."""
+        """Return the (3, N) gradient in newtons without the potential of contact, also where
+        pinned.
+        """
         return _gradient(self._without_contact, positions)
 
     def smooth_hessian(
@@ -329,11 +331,11 @@ class IncrementalPotential:
         return LinearSolver(self.pattern, self.group_offsets, points, self.system.dtype)
 
     def unknowns(self, vectors: Tensor) -> Tensor:
-        """(3, N) to (n, 3): the rows of the vertices that are not pinned."""
+        """Return the (n, 3) rows of the vertices that are not pinned, from (3, N) vectors."""
         return vectors[:, self.pattern.vertices].T.contiguous()
 
     def vectors(self, unknowns: Tensor) -> Tensor:
-        """(n, 3) to (3, N), zero where pinned."""
+        """Return (3, N) vectors from (n, 3) rows, zero where pinned."""
         vectors = torch.zeros_like(self.system.mass).repeat(3, 1)
         vectors[:, self.pattern.vertices] = unknowns.T
         return vectors

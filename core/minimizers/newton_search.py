@@ -133,7 +133,7 @@ class NewtonSearch:
 
     @property
     def gradient(self) -> Tensor:
-        """(3, N) where it is, in newtons."""
+        """Return the (3, N) gradient at the present positions, in newtons."""
         if self._gradient is None:
             self._gradient = self._objective.gradient(self.positions)
         return self._gradient

@@ -127,7 +127,9 @@ class PrescribedMotion:
         return positions
 
     def _displacements(self, positions: Tensor, moving: set[int]) -> tuple[Tensor, Points]:
-        """(3, N) and (C, 3) that some objects still have to move, zero for all others."""
+        """Return the (3, N) and (C, 3) displacements that some objects still have to make, zero
+        for all others.
+        """
         displacement = self._target - positions
         collider_displacement = self._collider_target - self._contact.colliders
         for item, where in enumerate(self._slices):

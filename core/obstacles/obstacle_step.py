@@ -89,7 +89,7 @@ class ObstacleStep(ABC):
 
 
 def stopped_share(speed: Tensor, change: Tensor, friction: Coefficients) -> Tensor:
-    """(S,) what ``kernels.obstacles.stopped_share`` is of one vertex."""
+    """Return (S,) stopped shares, as ``kernels.obstacles.stopped_share`` does for one vertex."""
     # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
     slowed = friction.kinetic * change / speed.clamp(min=torch.finfo(speed.dtype).tiny)
     return torch.where(speed <= friction.static * change, torch.ones_like(speed), slowed)
@@ -139,7 +139,7 @@ class Ball:
 
 
 def up(points: Tensor) -> Tensor:
-    """(3, S) as many normals of a level surface."""
+    """Return (3, S) upward normals of a level surface."""
     # Made on the device: a recorded CUDA graph may not copy it from the host.
     zero = torch.zeros_like(points[0])
     return torch.stack([zero, zero, zero + 1.0])

@@ -66,7 +66,7 @@ class PaintedFriction:
 
     @property
     def point_factors(self) -> Tensor | float:
-        """(S,) what is left at points."""
+        """Return the (S,) factors of paint on friction at points."""
         return self._point_factors if self._is_painted else 1.0
 
     def of(self, friction: Coefficients) -> FrictionCoefficients:

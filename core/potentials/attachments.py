@@ -114,7 +114,7 @@ class Attachments(Potential):
         out += (self._sums @ (self._stiffness[:, None] * (self._offsets @ positions.T))).T
 
     def tensions(self, positions: Tensor) -> Tensor:
-        """(A,) what the vertices are pulled with at (3, N) positions, in newtons."""
+        """Return the (A,) tensions of attached vertices at (3, N) positions, in newtons."""
         offsets = (self._offsets @ positions.T).T
         return self._stiffness * torch.linalg.vector_norm(offsets, dim=0)
 

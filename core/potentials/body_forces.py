@@ -25,12 +25,12 @@ class Gravity(PrescribedPotential):
 
     @property
     def samples(self) -> Tensor:
-        """(T, 3) as its channel has them."""
+        """Return the (T, 3) samples of the channel."""
         return self.channel.samples
 
     @property
     def acceleration(self) -> Tensor:
-        """(3,) in m/s², in place."""
+        """Return the (3,) acceleration in m/s², in place."""
         return self.parameters
 
     def act(self, parameters: Tensor) -> None:
@@ -147,5 +147,5 @@ class DragForce(PrescribedPotential):
 
     @property
     def _resistance(self) -> Tensor:
-        """(N,) in N/m."""
+        """Return the (N,) resistance in N/m."""
         return self.parameters * self._masses * self._inverse_seconds

@@ -211,7 +211,7 @@ class CarriedDamping(PrescribedPotential):
     def rate_gradient(
         self, positions: Tensor, tensors: Mapping[str, Tensor], frame: int, fraction: float
     ) -> Tensor:
-        """(3, N) that explicit steps pull against at a time, as a function of quantities."""
+        """Return the (3, N) resistance in explicit steps at a time, as a function of quantities."""
         quantities, number = self.quantities_on(tensors), self._number_of(fraction)
         interval = self._interval_in((frame, number), quantities)
         parameters = self._parameters_at(interval, frame, fraction * self._intervals - number)
@@ -226,7 +226,9 @@ class CarriedDamping(PrescribedPotential):
     def step_gradient(
         self, step: TimeStep, tensors: Mapping[str, Tensor], frame: int, fraction: float
     ) -> Tensor:
-        """(3, N) of an implicit step that ends at a time, as a function of quantities."""
+        """Return the (3, N) gradient of an implicit step that ends at a time, as a function of
+        quantities.
+        """
         return -self._step_force(step, self.quantities_on(tensors), frame, fraction)
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -264,7 +266,7 @@ class CarriedDamping(PrescribedPotential):
         return min(int(fraction * self._intervals + ROUNDING), self._intervals - 1)
 
     def _points(self, quantities: Quantities, frame: int, fraction: float) -> Tensor:
-        """(P, 3) at a time, group by group."""
+        """Return the (P, 3) points at a time, group by group."""
         places = [channel.at(frame, fraction) for channel in quantities.channels]
         return torch.cat(places, dim=1).index_select(1, self._order).T
 
@@ -273,7 +275,7 @@ class CarriedDamping(PrescribedPotential):
         return rigid_motion(start, end, self._point_groups, self._offsets)
 
     def _means(self, values: Tensor) -> Tensor:
-        """(G, …) of (P, …) values."""
+        """Return the (G, …) means of (P, …) values."""
         sums = segment_sums(values.contiguous(), self._offsets)
         return sums / self._counts.view(-1, *(1 for _ in values.shape[1:]))
 
@@ -336,7 +338,7 @@ class CarriedDamping(PrescribedPotential):
     def _step_force(
         self, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
-        """(3, N) through an implicit step that ends at a time, in newtons."""
+        """Return the (3, N) forces through an implicit step that ends at a time, in newtons."""
         # From each place of the past to the next later one, and at last to the end.
         past = sorted(step.history, key=lambda place: -place.seconds)
         ends = [*(place.seconds for place in past[1:]), 0.0]
@@ -359,8 +361,10 @@ class CarriedDamping(PrescribedPotential):
         since: float,
         until: float,
     ) -> tuple[Tensor, ...]:
-        """(3, n) of vertices that start the step where they are, between two times in seconds
-        before its end, and what is left of that of (P, 3) points."""
+        """Return the (3, n) displacement between two times, in seconds before the step's end, of
+        vertices that start the step at their present positions, and the remaining displacement
+        of (P, 3) points.
+        """
         start_points, end_points = (
             self._points(quantities, *self._before(*end, seconds)) for seconds in (since, until)
         )

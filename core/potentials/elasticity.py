@@ -158,7 +158,9 @@ class Elasticity(PrescribedPotential):
 
     @cached_property
     def _fastest_amounts(self) -> Tensor:
-        """(K,) of all samples, those by which the fastest tet vibrates fastest."""
+        """Return the (K,) amounts, among all samples, with which the fastest tet vibrates
+        fastest.
+        """
         assert self.rest_shape is not None
         present, speeds = self.parameters.clone(), []
         samples = torch.unique(self.channel.samples[:, 1:], dim=0)

@@ -64,7 +64,7 @@ class EnclosedVolume:
         return self.parts(positions).sum()
 
     def parts(self, positions: Tensor) -> Tensor:
-        """(S,) in m³, which V is the sum of."""
+        """Return the (S,) parts of the volume V, in m³."""
         a, b, c = self._local(positions)
         return self._sixths * (a * torch.linalg.cross(b, c, dim=0)).sum(0)
 
@@ -212,7 +212,7 @@ class TargetVolume(PrescribedPotential):
         positions.sub_(moves * (self._excess(positions) / flexibility))
 
     def _volume_gradient(self, positions: Tensor) -> Tensor:
-        """(3, N) in m²."""
+        """Return the (3, N) gradient of the volume, in m²."""
         gradient = torch.zeros_like(positions)
         self.volume.add_gradient(positions.new_ones(()), positions, gradient)
         return gradient

@@ -204,7 +204,7 @@ class FieldSamples:
         )
 
     def points(self, positions: Tensor) -> Tensor:
-        """(3, Q) where the samples are, at (3, N) positions."""
+        """Return the (3, Q) places of the samples, at (3, N) positions."""
         return (positions[:, self.corners] * self.weights).sum(1)
 
     def means(self, values: Tensor, count: int) -> Tensor:
@@ -320,7 +320,7 @@ def _distance(field: ForceField, vertices: FloatArray) -> float:
 
 
 def _samples(value: Channel | ArrayLike, width: int = 1) -> FloatArray:
-    """(T, width) of a number or a vector that may change."""
+    """Return the (T, width) samples of a number or a vector that may change."""
     samples = value.samples if isinstance(value, Channel) else np.asarray(value, dtype=np.float64)
     return samples.reshape(-1, width)
 

@@ -95,7 +95,7 @@ class _Caster:
 
 
 def _rows(points: Tensor) -> FloatArray:
-    """(N, 3) of (3, N) points."""
+    """Return (N, 3) rows from (3, N) points."""
     return np.ascontiguousarray(points.detach().cpu().numpy().T, dtype=np.float64)
 
 
@@ -115,7 +115,7 @@ class GradientNoise:
         self._corners = torch.tensor(_CORNERS, device=template.device).T.contiguous()
 
     def vectors(self, points: Tensor) -> Tensor:
-        """(3, N) of noise, each component −1 … 1.
+        """Return (3, N) noise, each component −1 … 1.
 
         Args:
             points: (3, N), 1 the longest wavelength.
@@ -135,7 +135,7 @@ class GradientNoise:
         return torch.einsum("ion,o->in", octaves, weights / weights.sum())
 
     def _values(self, points: Tensor) -> Tensor:
-        """(N,) at (3, N) points."""
+        """Return the (N,) noise at (3, N) points."""
         cells = points.detach().floor()
         inside = points - cells
         # (3, 8, N) of the corners of each cell.
@@ -208,7 +208,7 @@ class FieldFlow:
         return speed * _turned(matrix[:, :3], values[:3]), counted
 
     def _values(self, time: Tensor, points: Tensor) -> Tensor:
-        """(3 or 4, N) at (3, N) points in cells and a number of frames."""
+        """Return the (3 or 4, N) values at (3, N) points in cells and a number of frames."""
         if runs_loops(points):
             values: Tensor = _Compiled.apply(self, time, points)  # type: ignore[no-untyped-call]
             return values
@@ -311,13 +311,13 @@ class Response:
         return Response(*(None if part is None else part.detach() for part in parts))  # type: ignore[arg-type]
 
     def rates(self, velocities: Tensor) -> Tensor:
-        """(N,) at which (3, N) velocities are taken away, in 1/s."""
+        """Return the (N,) rates at which (3, N) velocities decay, in 1/s."""
         if self.speed_rate is None:
             return self.rate
         return self.rate + self.speed_rate * _length(velocities)
 
     def acceleration(self, velocities: Tensor) -> Tensor:
-        """(3, N) in m/s², at (3, N) velocities in m/s."""
+        """Return the (3, N) acceleration in m/s², at (3, N) velocities in m/s."""
         total = self.push - self.rates(velocities) * velocities
         if self.spin is not None:
             total = total + torch.linalg.cross(velocities, self.spin, dim=0)
@@ -441,12 +441,12 @@ class _Place:
 
     @cached_property
     def from_axis(self) -> Tensor:
-        """(3, N) from the nearest point of the axis."""
+        """Return the (3, N) vectors from the nearest point of the axis."""
         return self.from_origin - self.height * self.axis
 
     @cached_property
     def away(self) -> Tensor:
-        """(3, N) from the nearest point of the source."""
+        """Return the (3, N) vectors from the nearest point of the source."""
         if self.field.shape == "point":
             return self.from_origin
         # Around its axis a vortex has the same in planes as along lines.
@@ -456,7 +456,7 @@ class _Place:
 
     @cached_property
     def distance(self) -> Tensor:
-        """(N,) from the source."""
+        """Return the (N,) distances from the source."""
         return _length(self.away)
 
     @cached_property
@@ -502,7 +502,9 @@ def _weakened(distance: Tensor, power: Tensor, least: Tensor, most: Tensor) -> T
 
 
 def _length(vectors: Tensor) -> Tensor:
-    """(N,) in a twentieth of the time of torch's own norm, and with a slope of 0 at 0."""
+    """Return the (N,) lengths of vectors in a twentieth of the time of torch's norm, and with a
+    slope of 0 at 0.
+    """
     return ((vectors * vectors).sum(0) + torch.finfo(vectors.dtype).tiny).sqrt()
 
 

@@ -159,11 +159,11 @@ class SubmergedTets:
         return (self._volumes * mean_depth(self._depths(positions))).sum()
 
     def submerged_volumes(self, positions: Tensor) -> Tensor:
-        """(N,) what of the volume of each vertex is below, in m³."""
+        """Return the (N,) submerged volume of each vertex, in m³."""
         return self._sums(self._volumes * submerged_shares(self._depths(positions)))
 
     def submerged_change(self, positions: Tensor, way: Tensor) -> Tensor:
-        """(N,) by how much each of those changes along (N,) z, in m³."""
+        """Return the (N,) change of each submerged volume along (N,) z, in m³."""
         products = self._volumes * cut_products(self._depths(positions))
         along = way[self._corners].view(4, -1)
         return -self._sums((products * along).sum(1))
@@ -177,11 +177,11 @@ class SubmergedTets:
         matrix.add_elements(self._element_map(matrix.pattern), blocks)
 
     def _depths(self, positions: Tensor) -> Tensor:
-        """(4, M) of the corners, in metres."""
+        """Return the (4, M) depths of the corners, in metres."""
         return (self._level - positions[2])[self._corners].view(4, -1)
 
     def _sums(self, values: Tensor) -> Tensor:
-        """(N,) of (4, M) values of corners."""
+        """Return the (N,) sums of (4, M) values of corners."""
         return segment_sums(values.reshape(-1)[self._order], self._offsets)
 
 

@@ -201,7 +201,9 @@ class GoalDamping(PrescribedPotential):
             self.goals.add_hessian(self.goals.damping / self._seconds, matrix)
 
     def _target(self, seconds_before: float) -> Tensor:
-        """(3, P) so long before the end of the step that began last, at the start at the latest."""
+        """Return the (3, P) targets a time before the end of the latest step, at the start at
+        the earliest.
+        """
         frame, fraction = self._time
         time = max(0.0, frame + fraction - seconds_before / self._times.of(frame))
         whole = min(frame, int(time))
@@ -209,7 +211,7 @@ class GoalDamping(PrescribedPotential):
 
 
 def carried_masses(system: Nodes, body: int, goals: Goals) -> FloatArray:
-    """(P,) of the points of goals, in kg."""
+    """Return the (P,) masses of the points of goals, in kg."""
     return _carriers(system, body, goals)[2]
 
 

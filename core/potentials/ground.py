@@ -34,7 +34,7 @@ class GroundPoints(ABC):
 
     @abstractmethod
     def gather(self, values: Tensor) -> Tensor:
-        """(…, S) at the points from (…, N) at the vertices."""
+        """Interpolate (…, N) values of the vertices to (…, S) values at the points."""
 
     @abstractmethod
     def add(self, values: Tensor, out: Tensor) -> None:
@@ -42,7 +42,7 @@ class GroundPoints(ABC):
 
     @abstractmethod
     def from_bodies(self, values: Tensor) -> Tensor:
-        """(S,) from (N,) values that all vertices of a body share."""
+        """Return (S,) values of points from (N,) values that all vertices of a body share."""
 
     @abstractmethod
     def add_blocks(self, blocks: Tensor, matrix: BlockMatrix) -> None:
@@ -101,7 +101,7 @@ class EmbeddedPoints(GroundPoints):
 
     @cached_property
     def _products(self) -> Tensor:
-        """(S, 10) of the shares of two corners."""
+        """Return the (S, 10) products of the shares of two corners."""
         first, second = np.array(CORNER_PAIRS).T
         return (self.shares[first] * self.shares[second]).T.contiguous()
 
@@ -229,7 +229,7 @@ class GroundBarrier(Potential):
         self.points.add(-self.normal_force(positions), out[2])
 
     def normal_force(self, positions: Tensor) -> Tensor:
-        """(S,) with which the ground pushes each point up, in newtons."""
+        """Return the (S,) forces with which the ground pushes each point up, in newtons."""
         return -self.weights * self._derivatives.on_host(positions)[0]
 
     def second_derivative(self, positions: Tensor) -> Tensor:
@@ -249,7 +249,7 @@ class GroundBarrier(Potential):
         return (self.points.gather(positions[2]) - self.height) / self.distances
 
     def _find_derivatives(self, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """(S,) first and second ones of the barrier by the ratio."""
+        """Return the (S,) first and second derivatives of the barrier by the ratio."""
         ratio = self.ratio(positions)
         if not ratio.is_cuda and not bool((ratio < 1.0).any()):
             return torch.zeros_like(ratio), torch.zeros_like(ratio)
@@ -328,7 +328,7 @@ class GroundFriction(Potential):
 
     @property
     def start_points(self) -> Tensor:
-        """(2, S) where the points have no displacement, in metres."""
+        """Return the (2, S) places where the points have no displacement, in metres."""
         assert self._start is not None
         return self._start
 

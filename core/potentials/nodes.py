@@ -150,7 +150,7 @@ class Nodes:
         return [slice(*ends) for ends in pairwise(self.vertex_offsets)]
 
     def rest_positions(self) -> Tensor:
-        """(3, N) in metres."""
+        """Return the (3, N) rest positions in metres."""
         return self._tensor(np.concatenate([mesh.vertices for mesh in self.meshes]).T)
 
     def shortest_edge(self) -> float:
@@ -164,12 +164,12 @@ class Nodes:
 
     @cached_property
     def diagonals(self) -> Tensor:
-        """(N,) of the bounding box of each vertex's body at rest, in metres."""
+        """Return the (N,) diagonal of the bounding box of each vertex's body at rest, in metres."""
         return self._tensor(self._repeat([mesh.diagonal for mesh in self.meshes]))
 
     @cached_property
     def initial_positions(self) -> Tensor:
-        """(3, N) where the scene begins, in metres."""
+        """Return the (3, N) positions where the scene begins, in metres."""
         return self._tensor(np.concatenate([start_positions(body) for body in self.bodies]).T)
 
     def tensor_channel(self, channel: Channel) -> TensorChannel:

@@ -499,14 +499,16 @@ class PlasticFlow:
 
 
 def _squared_speeds(part: Elasticity, pairs: Sequence[tuple[SoftBody, TetMesh]]) -> Tensor:
-    """(M,) of the fastest waves, in m²/s²."""
+    """Return the (M,) squared speeds of the fastest waves, in m²/s²."""
     density = np.concatenate([np.full(len(mesh.tets), body.density) for body, mesh in pairs])
     modulus = part.material.lam + 2.0 * part.material.mu
     return torch.as_tensor(modulus / torch.as_tensor(density).to(part.tets.volumes))
 
 
 def _constants(part: Elasticity, pairs: Sequence[tuple[SoftBody, TetMesh]]) -> Tensor:
-    """(5, M), as ``TetFlow`` takes them: a tet that is partly filled yields at the same strain."""
+    """Return the (5, M) constants of ``TetFlow``: a tet that is partly filled yields at the same
+    strain.
+    """
     rows = []
     for body, mesh in pairs:
         plasticity, fill = (

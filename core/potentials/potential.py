@@ -76,7 +76,7 @@ class TimeStep:
 
     @property
     def friction_origin(self) -> Tensor:
-        """(3, N) that friction measures ways from, in metres."""
+        """Return the (3, N) positions from which friction measures displacements, in metres."""
         return self.coasting_origin if self.slip_origin is None else self.slip_origin
 
     @property
@@ -179,8 +179,9 @@ class Potential(ABC):
         return 0.0
 
     def rest_force_error(self, positions: Tensor) -> Tensor | float:
-        """(3, N) by how much the gradient of a static step, which may take a law as it is linear at
-        its start, is too large at positions, in newtons."""
+        """Return the (3, N) error of the gradient of a static step, which may take a law as
+        linear about its start, at positions, in newtons.
+        """
         return 0.0
 
     def after_iteration(self, positions: Tensor) -> bool:

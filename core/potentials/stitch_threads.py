@@ -99,7 +99,7 @@ class StitchThreads(PrescribedPotential):
         out += (self._sums @ forces.T).T
 
     def tensions(self, positions: Tensor) -> Tensor:
-        """(S,) what the threads pull with at (3, N) positions, in newtons."""
+        """Return the (S,) tensions of the threads at (3, N) positions, in newtons."""
         return self._stiffness * self._extensions(self._directions(positions)[1])
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
@@ -127,7 +127,7 @@ class StitchThreads(PrescribedPotential):
         return offsets / torch.where(lengths > 0.0, lengths, 1.0), lengths
 
     def _extensions(self, lengths: Tensor) -> Tensor:
-        """(S,) by how much the threads are longer than they should be, in metres."""
+        """Return the (S,) extensions of the threads beyond their length, in metres."""
         target = self._gap + (1.0 - self.parameters) * self._slack
         return (lengths - target).clamp(min=0.0)
 

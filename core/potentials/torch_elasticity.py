@@ -153,7 +153,7 @@ class TorchGreenStrain:
 
 
 def _full(symmetric: Tensor) -> Tensor:
-    """(3, 3, M) of (6, M)."""
+    """Return (3, 3, M) matrices from (6, M) symmetric ones."""
     xx, yy, zz, yz, zx, xy = symmetric
     return torch.stack([xx, xy, zx, xy, yy, yz, zx, yz, zz]).view(3, 3, -1)
 

@@ -67,7 +67,8 @@ def carriers(
 
 
 def point_positions(body: SoftBody) -> NDArray[np.float64]:
-    """(V, 3) at the start, in metres: the points of its skin, or its tet vertices without one.
+    """Return the (V, 3) positions at the start, in metres: the points of its skin, or its tet
+    vertices without one.
 
     Raises:
         SceneError: when the body is not made of tetrahedra yet.
@@ -131,7 +132,9 @@ def anchored_paths(points: FloatArray, collider: Collider) -> FloatArray:
 
 
 def _rotations_since_start(corners: FloatArray) -> FloatArray:
-    """(T, P, 3, 3) of the frames of triangles (T, P, 3, 3); none where one is only a line."""
+    """Return the (T, P, 3, 3) rotations of the frames of triangles (T, P, 3, 3) since the start;
+    none where one is only a line.
+    """
     has_area = have_area(corners)
     frames = _frames(np.where(has_area[..., None, None], corners, np.eye(3)))
     rotations = np.einsum("tpki,pkj->tpij", frames, frames[0])

@@ -17,7 +17,7 @@ SMALL_RATIO = 0.5
 def carried_parts(
     points: NDArray[np.float64], triangles: NDArray[np.int32], edge_length: float
 ) -> NDArray[np.bool_]:
-    """(F,) which triangles belong to small parts that a larger part carries.
+    """Mark the (F,) triangles that belong to small parts that a larger part carries.
 
     A larger part carries a small one that is no farther away than the small one's diagonal. With
     tetrahedra of its own, such a rivet or button would fall off, and their vibration would shorten

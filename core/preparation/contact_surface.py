@@ -116,8 +116,9 @@ def boundary_surface(mesh: TetMesh) -> ContactSurface:
 
 
 def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
-    """(F,) how near triangles with an area are to others, in metres: 0 where they cross, infinite
-    beyond a distance. Of those that share a point only crossing counts."""
+    """Return the (F,) distances of triangles with an area from others, in metres: 0 where they
+    cross, infinite beyond a distance. Of those that share a point only crossing counts.
+    """
     points, triangles = surface.points, surface.triangles.astype(np.int32)
     valid = np.flatnonzero(have_area(points[triangles]))
     objects, through_own = np.zeros(len(points), dtype=np.int32), ~surface.meets_own[valid]

@@ -303,7 +303,9 @@ def _lowest(body: SoftBody, shape: InitialBody, positions: NDArray[np.float64]) 
 def _raised(
     shape: InitialBody, positions: NDArray[np.float64], height: float
 ) -> NDArray[np.float64]:
-    """(N, 3) with vertices that are not pinned higher by ``height`` metres, if that is up."""
+    """Return (N, 3) positions with vertices that are not pinned higher by ``height`` metres, if
+    that is up.
+    """
     return positions + max(height, 0.0) * np.outer(~shape.is_pinned, (0.0, 0.0, 1.0))
 
 

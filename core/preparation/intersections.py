@@ -293,7 +293,7 @@ def _close_among(
 def near_others(
     boxes: Boxes, objects: NDArray[np.int32], bounds: Boxes, allowed: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """(B,) which boxes overlap the bounds of an object that theirs is compared with.
+    """Mark the (B,) boxes that overlap the bounds of an object with which their object is compared.
 
     Args:
         boxes: B boxes, of (B,) objects.

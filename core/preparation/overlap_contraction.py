@@ -72,7 +72,9 @@ class InitialBody:
         )
 
     def points(self, positions: Points | None = None) -> Points:
-        """(V, 3) what touches, for tet vertices at ``positions``; at the start without."""
+        """Return the (V, 3) points in contact for tet vertices at ``positions``, or at the
+        start.
+        """
         return self.embedding.interpolate(self.positions if positions is None else positions)
 
 
@@ -287,7 +289,9 @@ class _ContractedBody:
         self.limits = self._limits()
 
     def positions(self) -> Points:
-        """(N, 3) with required displacements, and smoothed ones of neighbours."""
+        """Return the (N, 3) positions with required displacements, and smoothed ones of
+        neighbours.
+        """
         length = np.linalg.norm(self._required, axis=1, keepdims=True)
         direction = self._required / np.where(length > 0.0, length, 1.0)
         offset = self._required.copy()
@@ -300,7 +304,7 @@ class _ContractedBody:
         return self.body.positions + offset
 
     def normals(self) -> Points:
-        """(V, 3) of length one, out of the body, at the points that touch."""
+        """Return the (V, 3) unit normals, out of the body, at the points in contact."""
         positions = self.positions()
         points, outside = self.body.points(positions), np.unique(self.body.mesh.surface)
         normals = vertex_normals(points, self.body.triangles)
@@ -443,7 +447,7 @@ def _penetrations(
 
 
 def _averages(tets: NDArray[np.int32], count: int) -> csr_array:
-    """(N, N) that takes the mean over the neighbours of each vertex."""
+    """Return the (N, N) matrix of the mean over the neighbours of each vertex."""
     corners = tets[:, FACES].reshape(-1, 3)
     rows, columns = corners[:, [0, 1, 2]].ravel(), corners[:, [1, 2, 0]].ravel()
     ones = np.ones(2 * len(rows))

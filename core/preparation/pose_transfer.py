@@ -74,7 +74,7 @@ def with_held_core(body: SoftBody, pose: Channel) -> SoftBody:
 
 
 def depths(mesh: TetMesh) -> FloatArray:
-    """(N,) how far tet vertices lie below the surface of the tets, in metres."""
+    """Return the (N,) depths of tet vertices below the surface of the tets, in metres."""
     inside = np.ones(len(mesh.vertices), dtype=bool)
     inside[mesh.surface] = False
     points, depth = mesh.vertices[inside], np.zeros(len(mesh.vertices))
@@ -86,7 +86,9 @@ def depths(mesh: TetMesh) -> FloatArray:
 
 
 def _weights(skin: Skin, mesh: TetMesh) -> FloatArray:
-    """(N,) those of the skin's goals, 1 where it is pinned, from its closest point each."""
+    """Return the (N,) weights of the skin's goals, 1 where it is pinned, each from its closest
+    point.
+    """
     # It loads scipy.spatial, which takes a moment that other scenes need not wait.
     from scipy.spatial import cKDTree
 
@@ -255,8 +257,8 @@ def _pose(mesh: TetMesh, known: list[_Known]) -> Channel:
 def _rigid_motion(
     mesh: TetMesh, carriers: NDArray[np.integer[Any]], rest: FloatArray, path: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """(T, N, 3) where tet vertices go with the rigid motion of the points of their piece, and
-    (T, P, 3) what it leaves of the displacements of points.
+    """Return the (T, N, 3) positions of tet vertices by the rigid motion of the points of their
+    piece, and the (T, P, 3) remaining displacements of points.
 
     Args:
         carriers: (P,) a tet vertex of the piece that each point belongs to.

@@ -322,7 +322,7 @@ class _Grid:
 
 
 def _counts(extent: FloatArray) -> IndexArray:
-    """(3,) how many boxes lie along sides of descending length."""
+    """Return the (3,) numbers of boxes along sides of descending length."""
     edge = (max(extent.prod(), 1e-6 * extent[0] ** 3) / _MAX_BOXES) ** (1 / 3)
     for _ in range(30):
         counts = np.maximum(np.rint(extent / edge), 1).astype(np.intp)
@@ -435,7 +435,9 @@ def _window(corner: tuple[int, ...], counts: IndexArray) -> tuple[slice, ...]:
 
 
 def _box_stiffness(size: FloatArray, poisson: float) -> FloatArray:
-    """(24, 24) of a box at a Young's modulus of 1 Pa. Corners run as in ``np.ndindex(2, 2, 2)``."""
+    """Return the (24, 24) stiffness of a box at a Young's modulus of 1 Pa. Corners run as in
+    ``np.ndindex(2, 2, 2)``.
+    """
     shear = 0.5 / (1.0 + poisson)
     lame = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
     law = np.diag([2.0 * shear] * 3 + [shear] * 3)

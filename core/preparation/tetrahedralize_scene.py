@@ -173,7 +173,7 @@ class Fills:
 
 
 def _carried(surface: SurfaceMesh) -> NDArray[np.bool_]:
-    """(F,) which triangles the tetrahedra leave out, since larger parts carry theirs."""
+    """Mark the (F,) triangles that the tetrahedra leave out, since larger parts carry theirs."""
     if surface.method != "lattice":
         return np.zeros(len(surface.triangles), dtype=bool)
     points, triangles = check_surface(surface.vertices, surface.triangles)

@@ -73,7 +73,7 @@ def with_painted_settings(
 
 
 def tet_factors(mesh: TetMesh, surface: SurfaceMesh, painted: FloatArray) -> FloatArray:
-    """(M, K) of the tets, from (V, K) of the surface's vertices.
+    """Return the (M, K) factors of the tets, from (V, K) of the surface's vertices.
 
     Each boundary vertex of the tets takes what is painted on the surface where that is closest, of
     what runs through the tets around it; inside, values are harmonic; a tet has the mean of its
@@ -172,7 +172,7 @@ def _affine(points: FloatArray, around: FloatArray) -> FloatArray:
 def _extended(
     left: FloatArray, points: FloatArray, embedding: Embedding, mesh: TetMesh
 ) -> FloatArray:
-    """(N, C) of all tet vertices, from (V, C) of the skin."""
+    """Return the (N, C) values of all tet vertices, from (V, C) of the skin."""
     count = len(mesh.vertices)
     if not left.any():
         return np.zeros((count, left.shape[1]))

@@ -63,7 +63,7 @@ class SurfaceForces:
         self._stiffness = np.broadcast_to(np.asarray(stiffness, dtype=float), distances.shape)
 
     def at(self, state: State, is_implicit: bool) -> Points:
-        """(B, 3) on the vertices of the bodies' surfaces, in newtons.
+        """Return the (B, 3) forces on the vertices of the bodies' surfaces, in newtons.
 
         Args:
             state: at the end of a frame.
@@ -117,7 +117,7 @@ class SurfaceForces:
 
 
 def _barrier_forces(contacts: Constraints) -> NDArray[np.float64]:
-    """(K,) in newtons: −∂/∂d of s β(q) with q = (d/d̂)²."""
+    """Return the (K,) forces in newtons: −∂/∂d of s β(q) with q = (d/d̂)²."""
     ratios = np.minimum(contacts.distances / contacts.dhats, 1.0)
     slopes = barrier_derivative(torch.from_numpy(ratios * ratios)).numpy()
     forces: NDArray[np.float64] = -contacts.scales * slopes * 2.0 * ratios / contacts.dhats
@@ -201,10 +201,12 @@ class _Carriers:
 
     @property
     def vertex_areas(self) -> Values:
-        """(N,) of the surface that each vertex carries, in m²."""
+        """Return the (N,) area of the surface that each vertex carries, in m²."""
         return np.asarray(self.shares @ self.areas)
 
     def pressures(self, forces: Values) -> Values:
-        """(N,) in Pa from (P,) in newtons: the mean of those of the points, by area."""
+        """Return the (N,) pressures in Pa from (P,) forces in newtons: the means over the
+        points, by area.
+        """
         on_vertices, areas = self.shares @ forces, self.vertex_areas
         return np.divide(on_vertices, areas, out=np.zeros(len(areas)), where=areas > 0.0)

@@ -60,7 +60,7 @@ def largest_stretch(system: System, _: IsImplicit) -> Field:
 
 
 def largest_eigenvalue(matrices: Tensor) -> Tensor:
-    """(M,) of (3, 3, M) symmetric positive semi-definite ones.
+    """Return the (M,) largest eigenvalues of (3, 3, M) symmetric positive semi-definite matrices.
 
     Source: Smith, "Eigenvalues of a symmetric 3 × 3 matrix", Communications of the ACM 4(4), 1961.
     """
@@ -134,12 +134,12 @@ def fields_of(system: System, is_implicit: IsImplicit, names: Sequence[str]) -> 
 
 
 def split_by_body(system: System, values: Tensor) -> list[Tensor]:
-    """(N,) of all vertices, as one tensor a body."""
+    """Split (N,) values of all vertices into one tensor a body."""
     return [values[where].contiguous() for where in system.body_slices()]
 
 
 def split_by_tets(system: System, values: Callable[[Elasticity], Tensor]) -> list[Tensor]:
-    """(M,) a body, from what ``values`` says of the tets of each elasticity."""
+    """Return one (M,) tensor a body, from the ``values`` on the tets of each elasticity."""
     tet_fields: dict[int, Tensor] = {}
     for part in system.elasticities:
         start, tet_values = 0, values(part)

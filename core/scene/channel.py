@@ -214,7 +214,7 @@ class FrameTimes:
 
 
 def _means(scale: Channel) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """(F,) of each frame in turn; the last is of all that follow."""
+    """Return the (F,) mean of each frame in turn; the last holds for all that follow."""
     samples, per_frame = scale.samples, scale.per_frame
     middles = 0.5 * (samples[:-1] + samples[1:])
     frames = middles[: len(middles) // per_frame * per_frame].reshape(-1, per_frame)

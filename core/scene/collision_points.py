@@ -71,7 +71,7 @@ class CollisionPoints:
         return CollisionPoints(self.corners[kept], self.shares[kept], self.areas[kept])
 
     def at(self, positions: FloatArray) -> FloatArray:
-        """(S, 3) for the (N, 3) vertices of the body."""
+        """Return the (S, 3) points for the (N, 3) vertices of the body."""
         points: FloatArray = np.einsum("sk,ski->si", self.shares, positions[self.corners])
         return points
 

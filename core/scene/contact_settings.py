@@ -134,7 +134,7 @@ class Collider:
         checks.at_least_zero(self.thickness, f"{self.name}: the thickness in metres")
 
     def at(self, frame: int) -> NDArray[np.float64]:
-        """(V, 3) where it is after a frame; 0 is the start."""
+        """Return the (V, 3) vertices after a frame; 0 is the start."""
         return self.vertices.at(frame)
 
 

@@ -244,8 +244,9 @@ class ForceField(DescribedForce):
 
     @property
     def parameters(self) -> Channel:
-        """(17,) of the origin, the axis, and the numbers in their order; of a fluid flow then the
-        matrix, the speed and the time of its grid in frames."""
+        """Return the (17,) parameters: the origin, the axis, and the numbers in their order; for
+        a fluid flow then the matrix, the speed and the time of its grid in frames.
+        """
         numbers = [getattr(self, name) for name in OWN_NUMBERS]
         falloff = [getattr(self.falloff, name) for name in FALLOFF_NUMBERS]
         endless = [_ENDLESS_DISTANCE if value is None else value for value in falloff]
@@ -283,7 +284,7 @@ class Wind(DescribedForce):
 
     @property
     def parameters(self) -> Channel:
-        """(4,) of the velocity and the drag."""
+        """Return the (4,) parameters: the velocity and the drag."""
         return _row([self.velocity, self.drag])
 
 
@@ -293,7 +294,7 @@ def _row(values: list[Channel | Vector | float]) -> Channel:
 
 
 def _flat(value: Channel | Vector | float) -> Channel:
-    """(n,) of a vector or a matrix, (1,) of a number."""
+    """Return (n,) numbers of a vector or a matrix, (1,) of a number."""
     values = value if isinstance(value, Channel) else Channel.constant(value)
     return values.mapped(lambda samples: samples.reshape(len(samples), -1))
 

@@ -93,12 +93,12 @@ class FrictionTable:
         return Coefficients(*(table[:count, :count] for table in self.all_pairs))
 
     def on_sphere(self, index: int) -> Coefficients:
-        """(B,) of the bodies on one of the spheres."""
+        """Return the (B,) coefficients of the bodies on one of the spheres."""
         return self._on(self._bodies + self._meshes + index)
 
     @property
     def on_ground(self) -> Coefficients:
-        """(B,) of the bodies on the ground, where there is one."""
+        """Return the (B,) coefficients of the bodies on the ground, where there is one."""
         return self._on(-1)
 
     def _on(self, index: int) -> Coefficients:
@@ -113,7 +113,7 @@ class FrictionTable:
 
 
 def combined(coefficients: list[float | None], default: float | None) -> Values:
-    """(O, O) what the coefficients of every two surfaces come to.
+    """Return the (O, O) coefficients between every two surfaces.
 
     Args:
         coefficients: of each surface; None takes the other's.

@@ -127,7 +127,7 @@ class Skin:
     def seen_at(
         self, positions: NDArray[np.floating[Any]], ground: float | None, frame: int = 0
     ) -> NDArray[np.float64]:
-        """(V, 3) where the points are seen, once they are embedded, in metres.
+        """Return the (V, 3) visible positions of the points, once they are embedded, in metres.
 
         Args:
             positions: (N, 3) of the tet vertices.

@@ -58,8 +58,10 @@ def _rest_at_start(body: SoftBody, mesh: TetMesh) -> NDArray[np.float64]:
 
 
 def start_velocities(body: SoftBody, frame_time: float) -> NDArray[np.float64]:
-    """(N, 3) of a body that has tetrahedra, in m/s: as if it were rigid, as its pose goes, and each
-    vertex's own; its first frame takes ``frame_time`` seconds."""
+    """Return the (N, 3) velocities of a body that has tetrahedra, in m/s: the sum of its rigid
+    motion, the motion of its pose, and each vertex's velocity; its first frame takes
+    ``frame_time`` seconds.
+    """
     start, mass = start_positions(body), tet_mesh_of(body).lumped_mass(body.density)
     arms = start - mass @ start / mass.sum()
     velocities: NDArray[np.float64] = body.velocity + np.cross(body.angular_velocity, arms)

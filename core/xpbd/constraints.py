@@ -166,7 +166,7 @@ class Constraints(ABC):
 
 
 def upper(matrices: Tensor) -> Tensor:
-    """(6, n) of (3, 3, n) symmetric matrices: xx, xy, xz, yy, yz, zz."""
+    """Return the (6, n) upper entries of (3, 3, n) symmetric matrices: xx, xy, xz, yy, yz, zz."""
     return torch.cat([matrices[0], matrices[1, 1:], matrices[2, 2:]])
 
 

@@ -204,7 +204,7 @@ def _work_here(
 
 
 def evaluated_positions(obj: bpy.types.Object, frame: int) -> NDArray[np.float64]:
-    """(V, 3) what Blender shows at a frame, in the object's own space."""
+    """The (V, 3) points that Blender shows at a frame, in the object's space."""
     bpy.context.scene.frame_set(frame)
     mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
     positions = np.empty(len(mesh.vertices) * 3, dtype=np.float32)

@@ -145,13 +145,13 @@ def test_a_pose_without_anything_that_bends_is_told(scene, add_body):
 
 
 def _fallen(*seconds: float) -> np.ndarray:
-    """(T, 3) how far the cube has come."""
+    """The (T, 3) displacements of the cube."""
     t = np.array(seconds)[:, None]
     return t * (1.0, 0.0, 0.0) - 0.5 * 9.81 * t**2 * (0.0, 0.0, 1.0)
 
 
 def _moved(obj: bpy.types.Object, *frames: int) -> np.ndarray:
-    """(T, 3) from where the falling cube was modelled."""
+    """The (T, 3) displacements from the modelled place of the falling cube."""
     start = _rest(obj) - (0.0, 0.0, -3.0)
     moved = np.array([world_positions(obj, frame) - start for frame in frames])
     assert np.ptp(moved, axis=1).max() < 1e-4

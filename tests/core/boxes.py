@@ -15,6 +15,6 @@ def box_corners(
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
     size: tuple[float, float, float] = (1.0, 1.0, 1.0),
 ) -> np.ndarray:
-    """(8, 3), of which ``BOX_TRIANGLES`` are seen counter-clockwise from outside."""
+    """The (8, 3) corners, of which ``BOX_TRIANGLES`` are seen counter-clockwise from outside."""
     units = np.array([[x, y, z] for x in (0.0, 1.0) for y in (0.0, 1.0) for z in (0.0, 1.0)])
     return np.asarray(origin) + units * np.asarray(size)

@@ -57,7 +57,7 @@ def without_compiled_loops(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="session", params=["rest", *STRETCHES, "anything", "lines without rounding"])
 def deformation_gradients(request: pytest.FixtureRequest) -> torch.Tensor:
-    """(M, 3, 3) of one kind."""
+    """The (M, 3, 3) gradients of one kind."""
     random = torch.Generator().manual_seed(6)
     matrices = torch.randn(2, 20, 3, 3, generator=random, dtype=torch.float64)
     if request.param == "rest":

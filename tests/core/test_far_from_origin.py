@@ -15,7 +15,7 @@ FAR = np.array([1e4, -1e4, 0.0])
 
 
 def positions(origin: np.ndarray, integrator: ImplicitEuler | SymplecticEuler) -> np.ndarray:
-    """(F, N, 3) of a block that is thrown on the ground, from where it starts."""
+    """The (F, N, 3) positions of a block that is thrown on the ground, relative to its start."""
     mesh = block((2, 2, 2), (1.0, 1.0, 1.0), (origin[0], origin[1], 0.02))
     body = SoftBody(mesh, StableNeoHookean(1e5, 0.3), velocity=(1.0, 0.3, -1.0))
     simulator = Simulator(Scene([body], ground=Ground()), integrator)

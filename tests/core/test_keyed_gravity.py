@@ -44,7 +44,7 @@ METHODS = {
 
 
 def _fall(time: float) -> np.ndarray:
-    """(3,) how far what begins at rest has fallen: ∫∫ g, with g linear between frames."""
+    """The (3,) fall from rest: ∫∫ g, with g linear between frames."""
     fallen, speed = np.zeros(3), np.zeros(3)
     for frame in range(FRAMES):
         h = min(FRAME, time - frame * FRAME)

@@ -39,7 +39,7 @@ def _top(mesh) -> np.ndarray:
 
 
 def _momentum_rates(simulator: Simulator, frames: int) -> np.ndarray:
-    """(frames − 1, 3) of the centre of mass, in m/s²."""
+    """The (frames − 1, 3) changes of the centre of mass's velocity, in m/s²."""
     mass = simulator.system.mass.numpy()
     speeds = [mass @ frame.velocities[0].numpy() for frame in simulator.run(frames)]
     return np.diff(speeds, axis=0) / mass.sum() / FRAME

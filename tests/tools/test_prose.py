@@ -36,6 +36,8 @@ def test_docstrings_of_classes_and_functions_are_read_too() -> None:
         "Whether it is there.",
         "All that can be made.",
         "Which of the vertices move.",
+        "(3, N) of gravity and goals, in newtons.",
+        "(K, 4) and (K,) what each vertex counts.",
     ],
 )
 def test_a_docstring_needs_a_noun_at_its_head(docstring: str) -> None:
@@ -50,6 +52,7 @@ def test_a_docstring_needs_a_noun_at_its_head(docstring: str) -> None:
         "All bodies of a scene.",
         "Whether two surfaces touch.",
         "(V, 3) positions in metres.",
+        "(F,) whether triangles have an area.",
         "Raises ``SceneError``.",
     ],
 )

@@ -140,7 +140,7 @@ def _downhill() -> NDArray[np.float64]:
 
 @cache
 def _rest(kind: Formulation) -> NDArray[np.float64]:
-    """(N, 3) where the block comes to rest."""
+    """Return the (N, 3) positions at which the block comes to rest."""
     scene = _scene(kind, CRITICAL, None)
     scene.bodies[0].damping = SETTLING
     *_, last = Simulator(scene, ImplicitEuler(SOLVED), device="cpu").run(FRAME_RATE)

@@ -86,7 +86,7 @@ def _times() -> Energies:
 
 
 def _recursion(method: Method, frequency: float) -> Energies | None:
-    """(frames + 1,) what the scheme makes of a single mode."""
+    """Return the (frames + 1,) energies that the scheme gives a single mode."""
     if method.expected.oscillation is None:
         return None
     states = method.expected.oscillation(STEP * frequency, FRAMES * SUBSTEPS)

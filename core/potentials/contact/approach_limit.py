@@ -215,7 +215,8 @@ class ApproachLimit:
     def _closing_speeds(
         self, crossing: Crossing, elements: Indices, shares: Values, until: Values
     ) -> Values:
-        """(K,) of (2, K) elements when they meet, in m/s, against the lesser normal.
+        """Return the (K,) closing speeds of (2, K) elements when they meet, in m/s, against the
+        lesser normal.
 
         Args:
             shares: (K,) of the motion, when they meet.
@@ -236,7 +237,7 @@ class ApproachLimit:
     # Parts
 
     def _thicknesses(self, piece_of: Indices, triangles: Indices, default: Values) -> Values:
-        """(P,) of the solid behind each part; infinite behind a sheet."""
+        """Return the (P,) thickness of the solid behind each part; infinite behind a sheet."""
         out = np.full(len(self._first), np.inf)
         surface, part_of = self._surface, np.empty(len(self._elements), dtype=np.intp)
         part_of[self._order] = np.repeat(np.arange(len(out)), self._counts)
@@ -336,7 +337,7 @@ class ApproachLimit:
 
     @staticmethod
     def _relative_range(motion: _Motion, one: Indices, other: Indices) -> Values:
-        """(K,) how far two parts may go relative to each other at most, in metres."""
+        """Return the (K,) largest relative displacements of two parts, in metres."""
         a, b = motion.ranges[one], motion.ranges[other]
         widest = np.maximum(np.abs(a[:, 1] - b[:, 0]), np.abs(a[:, 0] - b[:, 1]))
         lengths: Values = np.linalg.norm(widest, axis=1)

@@ -59,7 +59,9 @@ class ContactBarrier:
         return scales * np.maximum(total, 0.0) / _squared_activation(stencils)
 
     def _scales(self, stencils: Stencils) -> Values:
-        """(K,) in J/m² or J: what −(q − 1)² ln q is multiplied by, q = d²/d̂²."""
+        """Return the (K,) energy scales in J/m² or J: what −(q − 1)² ln q is multiplied by, q =
+        d²/d̂².
+        """
         activation, stiffness = stencils.collisions.distances, self.stiffness
         if isinstance(stiffness, np.ndarray):
             stiffness = stiffness[tuple(stencils.collisions.objects.T)]
@@ -72,7 +74,7 @@ class ContactBarrier:
         return float(barrier_sum(ratios, weights))
 
     def gradient(self, stencils: Stencils) -> Points:
-        """(V, 3) in newtons."""
+        """Return the (V, 3) gradient in newtons."""
         out, collisions = np.zeros_like(stencils.points), stencils.collisions
         add_barrier_gradient(
             stencils.points,

@@ -258,7 +258,7 @@ class BroadPhase:
         return Candidates(sorted_pairs(edges), sorted_pairs(faces))
 
     def _mean_motions(self, displacements: Points) -> Points:
-        """(T, 3) of the vertices of each tree."""
+        """Return the (T, 3) mean motion of the vertices of each tree."""
         sums = [
             np.bincount(self.trees.of, component, len(self._roots)) for component in displacements.T
         ]
@@ -288,7 +288,7 @@ def _edges_of(triangles: Indices, edges: Indices) -> Indices:
 
 
 def _owned(parts: Indices) -> Indices:
-    """(F, 3) those of the parts of triangles that no earlier one has; −1 in place of others."""
+    """Return the (F, 3) parts of triangles that no earlier triangle has; −1 in place of others."""
     owned = np.full(parts.size, -1, dtype=np.int32)
     values, firsts = np.unique(parts, return_index=True)
     owned[firsts] = values

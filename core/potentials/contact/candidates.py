@@ -57,6 +57,6 @@ class Candidates:
 
 
 def pair_keys(pairs: IndexPairs) -> NDArray[np.int64]:
-    """(P,) of (P, 2) indices, in the order of pairs."""
+    """Return the (P,) keys of (P, 2) indices, in the order of pairs."""
     keys: NDArray[np.int64] = (pairs[:, 0].astype(np.int64) << 32) + pairs[:, 1]
     return keys

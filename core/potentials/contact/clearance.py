@@ -64,7 +64,9 @@ class Trajectory:
 
     @cached_property
     def bends(self) -> NDArray[np.float64]:
-        """(K + 1, B + C, 3) by how much vertices leave the lines between positions, in metres."""
+        """Return the (K + 1, B + C, 3) deviations of vertices from the lines between positions,
+        in metres.
+        """
         bodies = self.positions.shape[1]
         out = np.zeros((len(self.times), bodies + len(self.colliders[0]), 3))
         if not self.is_linear:
@@ -75,7 +77,9 @@ class Trajectory:
         return out
 
     def deviations(self, first: int, last: int) -> Values:
-        """(B + C,) how far vertices may deviate from the secant between two of the times."""
+        """Return the (B + C,) possible deviations of vertices from the secant between two of the
+        times.
+        """
         out = np.zeros(self.positions.shape[1] + len(self.colliders[0]))
         deviations(self.positions, self.times, self.bends, first, last, out)
         return out

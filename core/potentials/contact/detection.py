@@ -97,7 +97,8 @@ class Detection:
 
 
 def _search_radii(distances: Values, surface: CollisionSurface) -> Values:
-    """(O,) in metres, half of the least d̂ that an object has: a fine mesh, which touches itself
-    from nearer than others, is full of pairs within theirs."""
+    """Return the (O,) search radii in metres, half of the least d̂ of an object: a fine mesh,
+    which touches itself from nearer than others, is full of pairs within theirs.
+    """
     least = np.where(surface.can_collide, distances, np.inf).min(axis=1)
     return 0.5 * np.where(np.isfinite(least), least, 0.0)

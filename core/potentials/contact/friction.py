@@ -149,7 +149,7 @@ class ContactFriction:
         return float((pairs.thresholds * pairs.force_limits) @ f0(ratio, pairs.drops))
 
     def gradient(self, points: Points) -> Points:
-        """(V, 3) in newtons."""
+        """Return the (V, 3) gradient in newtons."""
         displacements = self._tangential_displacements(points)
         stiffness, _ = self._stiffness(self._lengths(displacements))
         flat = self._displacement_map.T @ (stiffness[:, None] * displacements).ravel()
@@ -180,7 +180,7 @@ class ContactFriction:
         return slide_stiffness(lengths, pairs.thresholds, pairs.force_limits, pairs.drops)
 
     def _tangential_displacements(self, points: Points) -> Points:
-        """(K, 2) of the pairs, in their planes."""
+        """Return the (K, 2) tangential displacements of the pairs, in their planes."""
         displacement = np.ascontiguousarray(points - self._start).ravel()
         return np.asarray(self._displacement_map @ displacement).reshape(-1, 2)
 
@@ -204,7 +204,7 @@ def painted_shares(coefficients: Values, factors: Values) -> Values:
 
 
 def _without_negative(forces: Values, groups: NDArray[np.int64]) -> Values:
-    """(K,) none of which is negative, with the same sum in each group of pairs.
+    """Return (K,) forces of which none is negative, with the same sum in each group of pairs.
 
     Pairs of negative weight cancel others beside them; friction of their own would push.
     """
@@ -217,7 +217,9 @@ def _without_negative(forces: Values, groups: NDArray[np.int64]) -> Values:
 
 
 def _tangent_jacobians(coefficients: Values, normals: Points) -> Values:
-    """(K, 2, 4, 3) of tangential displacements in two directions across (K, 3) normals."""
+    """Return the (K, 2, 4, 3) Jacobians of tangential displacements in two directions across (K,
+    3) normals.
+    """
     # The axis that the normal has least of gives a first direction in the plane.
     axes = np.eye(3)[np.abs(normals).argmin(axis=1)]
     first = np.cross(normals, axes)
@@ -227,7 +229,7 @@ def _tangent_jacobians(coefficients: Values, normals: Points) -> Values:
 
 
 def _displacement_matrix(vertices: NDArray[np.int64], tangent_jacobians: Values, count: int) -> Any:
-    """(2K, 3V) from displacements of vertices to the tangential ones of pairs."""
+    """Return the (2K, 3V) map from displacements of vertices to the tangential ones of pairs."""
     columns = (3 * vertices[:, :, None] + np.arange(3)).reshape(-1, 12)
     columns = np.repeat(columns, 2, axis=0)
     offsets = 12 * np.arange(len(columns) + 1)

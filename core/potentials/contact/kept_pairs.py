@@ -71,7 +71,7 @@ class KeptPairs:
         )
 
     def _judge(self, swept: Sweep) -> NDArray[np.int64]:
-        """(K,) what kept pairs are to pairs of leaves, as the kernel says."""
+        """Return the (K,) verdict on kept pairs for pairs of leaves, as the kernel gives it."""
         ends, way, faces = self._broad_phase.ends, swept.trajectories, swept.faces
         origins = way.before if self._origins is None else self._origins
         moves, judged = np.empty((len(ends), 12)), np.empty(len(swept.leaves), dtype=np.int64)
@@ -113,7 +113,9 @@ class KeptPairs:
 
 
 def _least_of_leaves(values: Values, broad_phase: BroadPhase) -> Values:
-    """(N,) of leaves, the least of (V,) values at their corners; zero for other nodes."""
+    """Return for each node (N,) that is a leaf the least of (V,) values at its corners; zero for
+    other nodes.
+    """
     ends, faces = broad_phase.ends, broad_phase.faces
     leaves = np.flatnonzero(ends == np.arange(len(ends)) + 1)
     least = np.zeros(len(ends))

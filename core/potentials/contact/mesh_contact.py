@@ -91,7 +91,7 @@ class MeshContact(Potential):
 
     @property
     def colliders(self) -> Points:
-        """(C, 3) where the colliders are, in metres."""
+        """Return the (C, 3) positions of the colliders, in metres."""
         return self._colliders
 
     @colliders.setter
@@ -101,7 +101,9 @@ class MeshContact(Potential):
         self._static_candidates.forget()
 
     def points(self, positions: Tensor, colliders: Points | None = None) -> Points:
-        """(V, 3) of the surface; colliders are where they are unless told otherwise."""
+        """Return the (V, 3) points of the surface; colliders are where they are unless told
+        otherwise.
+        """
         collider_points = self._colliders if colliders is None else colliders
         return self.surface.points(positions.cpu().numpy(), collider_points)
 

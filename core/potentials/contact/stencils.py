@@ -67,12 +67,12 @@ class Stencils:
 
     @cached_property
     def distances(self) -> Values:
-        """(K,) in metres."""
+        """Return the (K,) distances in metres."""
         return np.asarray(np.sqrt(np.einsum("ki,ki->k", self.differences, self.differences)))
 
     @cached_property
     def normals(self) -> Points:
-        """(K, 3) of length one, along the differences."""
+        """Return the (K, 3) unit normals along the differences."""
         return self.differences / self.distances[:, None]
 
     @cached_property
@@ -89,12 +89,12 @@ class PairHessians(Protocol):
 
     @property
     def vertices(self) -> Indices:
-        """(K, 4) that each pair lies between; any may be there twice."""
+        """Return the (K, 4) vertices that each pair lies between; any may be there twice."""
 
     def __len__(self) -> int: ...
 
     def matrices(self) -> Values:
-        """(K, 12, 12) of each pair, in N/m; rows are 3 × vertex + component."""
+        """Return the (K, 12, 12) matrices of each pair, in N/m; rows are 3 × vertex + component."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +115,7 @@ class HessianFactors:
         return len(self.vertices)
 
     def matrices(self) -> Values:
-        """(K, 12, 12) of each pair."""
+        """Return the (K, 12, 12) matrices of each pair."""
         # Both factors are the same, and so the products are symmetric to the last bit.
         roots = np.sqrt(self.weights)[:, :, None] * self.rows.reshape(*self.weights.shape, 12)
         return np.asarray(roots.swapaxes(1, 2) @ roots)

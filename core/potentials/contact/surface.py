@@ -188,7 +188,7 @@ class CollisionSurface:
         return self._paths[index].at(frame, fraction)
 
     def points(self, positions: NDArray[np.floating[Any]], colliders: Points) -> Points:
-        """(V, 3) of the surface.
+        """Return the (V, 3) points of the surface.
 
         Args:
             positions: (3, N) of the vertices of the tetrahedra.
@@ -200,14 +200,16 @@ class CollisionSurface:
         return out
 
     def body_points(self, positions: NDArray[np.floating[Any]]) -> Points:
-        """(B, 3) of the bodies alone, by (3, N) vertices of the tetrahedra."""
+        """Return the (B, 3) points of the bodies alone, from (3, N) vertices of the tetrahedra."""
         if self.vertex_indices is not None:
             return np.ascontiguousarray(positions[:, self.vertex_indices].T, dtype=np.float64)
         followed: Points = self.displacement_map @ positions.T
         return followed
 
     def pull_back(self, forces: Points) -> NDArray[np.float64]:
-        """(3, N) on the vertices of tetrahedra from (V, 3) on those of the surface."""
+        """Return the (3, N) forces on the vertices of tetrahedra from (V, 3) forces on those of
+        the surface.
+        """
         pulled: NDArray[np.float64] = (self._gather @ forces[: self.body_count]).T
         return pulled
 
@@ -225,7 +227,9 @@ class CollisionSurface:
         return sparse.kron(self._gather, sparse.identity(3), format="csr")
 
     def _vertex_indices(self) -> NDArray[np.int64] | None:
-        """(B,) where every vertex of the surface is one of the tetrahedra."""
+        """Return the (B,) tet vertices of the surface, where each of its vertices is one; else
+        None.
+        """
         single = np.diff(self.displacement_map.indptr) == 1
         if not (single.all() and (self.displacement_map.data == 1.0).all()):
             return None

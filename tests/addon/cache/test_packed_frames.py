@@ -33,7 +33,7 @@ def file(scene, add_body, tmp_path: Path) -> Path:
 
 
 def on_another_machine(file: Path, tmp_path: Path) -> np.ndarray:
-    """(V, 3) of Jelly at the last frame, where the file's folder alone was copied to."""
+    """The (V, 3) points of Jelly at the last frame, after a copy of the file's folder alone."""
     bpy.ops.wm.save_mainfile()
     shutil.copytree(file.parent, tmp_path / "other")
     shutil.rmtree(file.parent)

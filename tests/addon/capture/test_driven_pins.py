@@ -32,7 +32,7 @@ def body(scene, add_body) -> bpy.types.Object:
 
 
 def evaluated(obj: bpy.types.Object, frame: int, subframe: float = 0.0) -> NDArray[np.float64]:
-    """(V, 3) in the world, all modifiers included."""
+    """The (V, 3) points in the world, all modifiers included."""
     bpy.context.scene.frame_set(frame, subframe=subframe)
     shown = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     points = np.array([tuple(vertex.co) for vertex in shown.data.vertices])

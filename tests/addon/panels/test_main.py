@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("solver")
 
 
 def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
-    """(icon, text) of each label of the first panel."""
+    """The icon and the text of each label of the first panel."""
     return drawn(SUPPLE_PT_main, bpy.context.object).texts
 
 

@@ -50,7 +50,7 @@ def recorded(scene, add_body, play):
 
 
 def shown(obj: bpy.types.Object, name: str) -> np.ndarray:
-    """(V,) what Blender draws of a field."""
+    """The (V,) values that Blender draws of a field."""
     mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
     attribute = mesh.attributes[title(name)]
     assert (attribute.domain, attribute.data_type) == ("POINT", "FLOAT")

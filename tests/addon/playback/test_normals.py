@@ -42,7 +42,7 @@ def body(add_body) -> bpy.types.Object:
 
 
 def normals(mesh: bpy.types.Mesh) -> Vectors:
-    """(C, 3) at the corners of all faces, as they are shaded."""
+    """The (C, 3) shaded normals at the corners of all faces."""
     vectors = np.empty(3 * len(mesh.loops), dtype=np.float32)
     mesh.corner_normals.foreach_get("vector", vectors)
     return vectors.reshape(-1, 3).astype(np.float64)

@@ -24,7 +24,7 @@ class ProbeEngine(bpy.types.RenderEngine):
 
 
 def positions(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
-    """(V, 3) in the world, after all modifiers."""
+    """The (V, 3) points in the world, after all modifiers."""
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
     points = np.array([tuple(vertex.co) for vertex in mesh.vertices])

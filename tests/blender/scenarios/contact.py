@@ -86,7 +86,7 @@ def _select(ui: Ui, *objects: bpy.types.Object) -> None:
 
 
 def _heights(cube: bpy.types.Object) -> np.ndarray:
-    """(V,) of the vertices in the world."""
+    """The (V,) heights of the vertices in the world."""
     evaluated = cube.evaluated_get(bpy.context.evaluated_depsgraph_get())
     return np.array([(evaluated.matrix_world @ v.co).z for v in evaluated.data.vertices])
 

@@ -107,7 +107,7 @@ def _assert_plays(ui: Ui, monkey, simulated) -> Steps:
 
 
 def shape(monkey) -> np.ndarray:
-    """(V, 3) what is seen of it in the world."""
+    """The (V, 3) visible points in the world."""
     evaluated = monkey().evaluated_get(bpy.context.evaluated_depsgraph_get())
     points = np.empty(3 * len(evaluated.data.vertices), dtype=np.float32)
     evaluated.data.vertices.foreach_get("co", points)

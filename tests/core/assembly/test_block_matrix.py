@@ -37,7 +37,7 @@ def matrix(elements, vertices) -> BlockMatrix:
 
 
 def _element_blocks(count: int) -> torch.Tensor:
-    """(M, 10, 9) of symmetric element matrices."""
+    """The (M, 10, 9) blocks of symmetric element matrices."""
     generator = torch.Generator().manual_seed(8)
     blocks = torch.randn(count, len(CORNER_PAIRS), 3, 3, generator=generator, dtype=torch.float64)
     for pair, (a, b) in enumerate(CORNER_PAIRS):

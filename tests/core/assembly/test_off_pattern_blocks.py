@@ -55,7 +55,7 @@ def coupled(device: torch.device = CPU, **options) -> ImplicitSystem:
 
 
 def whole(system: ImplicitSystem) -> np.ndarray:
-    """(3n, 3n) with off-pattern blocks."""
+    """The (3n, 3n) matrix with off-pattern blocks."""
     return system.dense + as_dense(system.matrix.off_pattern)
 
 

@@ -70,7 +70,7 @@ def flying(
 
 
 def momenta(simulator: Simulator) -> np.ndarray:
-    """(B, 3) of bodies in kg m/s."""
+    """The (B, 3) momenta of bodies in kg m/s."""
     system, state = simulator.system, simulator.state
     each = [
         (system.mass[where] * state.velocities[:, where]).sum(dim=1)
@@ -82,8 +82,9 @@ def momenta(simulator: Simulator) -> np.ndarray:
 def throw(
     bodies: list[SoftBody], integrator: Integrator, frames: int = 2, spin: float = 0.0, **options
 ) -> np.ndarray:
-    """(B,) of the momentum along z of all, what each body has in the end; checks that all is
-    there."""
+    """The (B,) shares of the momentum along z that each body has in the end; checks that all is
+    there.
+    """
     simulator = flying(bodies, integrator, spin=spin, **options)
     start = momenta(simulator).sum(axis=0)
     for frame in simulator.run(frames):

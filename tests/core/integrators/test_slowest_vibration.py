@@ -24,7 +24,7 @@ def bar(young: float, cells: int = 2, is_pinned: bool = True) -> SoftBody:
 
 
 def dense_frequencies(system) -> np.ndarray:
-    """(n,) of the vertices that move, by differences of forces, in rad/s."""
+    """The (n,) frequencies of the vertices that move, by differences of forces, in rad/s."""
     rest, free = system.rest_positions(), torch.nonzero(system.free).ravel()
     columns = []
     for component in range(3):
@@ -57,7 +57,7 @@ def test_of_several_bodies_it_is_that_of_the_slowest() -> None:
 
 
 def tip_heights(integrator, frames: int) -> np.ndarray:
-    """(frames,) of a second, of the end of a bar that is let go."""
+    """The (frames,) heights in a second, of the end of a bar that is let go."""
     body = bar(4e6)
     end = body.mesh.vertices[:, 0] > 1.0 - 1e-9
     sim = Simulator(Scene([body]), integrator, frame_time=1.0 / frames, device="cpu")

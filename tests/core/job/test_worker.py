@@ -258,7 +258,7 @@ def test_bodies_that_intersect_are_told_with_where_and_the_next_attempt_forgets(
 
 
 def _touching(body: SoftBody) -> np.ndarray:
-    """(V, 3) what touches at the start."""
+    """The (V, 3) points in contact at the start."""
     surface, start = body.contact_surface, body.initial_positions
     assert surface is not None and surface.embedding is not None and start is not None
     return surface.embedding.interpolate(start)

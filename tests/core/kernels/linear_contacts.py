@@ -43,7 +43,7 @@ def pair(mobility: np.ndarray, distance: float, **own: Any) -> Constraints:
 
 
 def matrix(constraints: Constraints, count: int) -> np.ndarray:
-    """(K, N) what each of ``count`` nodes counts in the contacts."""
+    """The (K, N) coefficients of each of ``count`` nodes in the contacts."""
     used = constraints.nodes >= 0
     out = np.zeros((len(used), count))
     rows = np.nonzero(used)[0]

@@ -65,7 +65,7 @@ def _assembled(system: Eigensystem) -> torch.Tensor:
 
 
 def _by_differences(material: Material, f: torch.Tensor, h: float = 1e-4) -> torch.Tensor:
-    """(M, 9, 9) from differences of the stress, of fourth order."""
+    """The (M, 9, 9) derivatives from differences of the stress, of fourth order."""
     columns = []
     for shift in h * torch.eye(9, dtype=f.dtype).view(9, 3, 3):
         near, far = (
@@ -77,7 +77,7 @@ def _by_differences(material: Material, f: torch.Tensor, h: float = 1e-4) -> tor
 
 
 def _by_differentiation(material: Material, f: torch.Tensor) -> torch.Tensor:
-    """(M, 9, 9) from automatic differentiation of the stress."""
+    """The (M, 9, 9) derivatives from automatic differentiation of the stress."""
     f = f.clone().requires_grad_()
     stress = material.first_piola(f).reshape(-1, 9)
     rows = [torch.autograd.grad(s.sum(), f, retain_graph=True)[0] for s in stress.unbind(1)]

@@ -63,7 +63,7 @@ def relax_each(own: FlatTets, count: int, mobility: np.ndarray, moves: np.ndarra
 
 
 def edges(nodes: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """(3, 3) from the first corner, in columns."""
+    """The (3, 3) edges from the first corner, in columns."""
     return (nodes[corners[1:]] - nodes[corners[0]]).T
 
 

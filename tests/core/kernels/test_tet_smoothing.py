@@ -24,7 +24,7 @@ def bent() -> tuple[TetMesh, np.ndarray, np.ndarray]:
 
 
 def slopes(mesh: TetMesh, targets: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """(N, 3) of the energy, by finite differences."""
+    """The (N, 3) gradient of the energy, by finite differences."""
     found, step = np.empty_like(mesh.vertices), 1e-6
     for index in np.ndindex(*found.shape):
         sides = []

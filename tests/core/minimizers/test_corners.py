@@ -27,7 +27,7 @@ TOLERANCE = 1e-3 * STEP
 
 
 def turned(points: np.ndarray, axis: int, angle: float) -> np.ndarray:
-    """(N, 3) about a line through their middle."""
+    """The (N, 3) points turned about a line through their middle."""
     first, second = (axis + 1) % 3, (axis + 2) % 3
     matrix = np.eye(3)
     matrix[first, first] = matrix[second, second] = math.cos(angle)

@@ -37,7 +37,7 @@ def _barrier() -> GroundBarrier:
 
 
 def _positions() -> torch.Tensor:
-    """(3, N) with points close to the ground and above it, all above zero."""
+    """The (3, N) positions with points close to the ground and above it, all above zero."""
     positions = torch.rand(3, COUNT, generator=_random(3), dtype=torch.float64)
     positions[2] = REACH * (0.3 + 1.5 * positions[2])
     lowest = float(_barrier().points.gather(positions[2]).min())

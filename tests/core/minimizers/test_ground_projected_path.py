@@ -32,7 +32,7 @@ def _barrier(height: float = 0.0) -> GroundBarrier:
 
 
 def _positions(height: float = 0.0) -> torch.Tensor:
-    """(3, N), from nearly on the ground to far above."""
+    """The (3, N) positions, from nearly on the ground to far above."""
     positions = torch.randn(3, COUNT, generator=_random(42), dtype=torch.float64)
     above = torch.logspace(-3, 3, COUNT, dtype=torch.float64)
     positions[2] = height + REACH * above[torch.randperm(COUNT, generator=_random(43))]
@@ -40,7 +40,7 @@ def _positions(height: float = 0.0) -> torch.Tensor:
 
 
 def _stiffness() -> torch.Tensor:
-    """(2, S), from a speck of dust to a rock."""
+    """The (2, S) stiffness, from a speck of dust to a rock."""
     exponents = 10.0 * torch.rand(2, COUNT, generator=_random(44), dtype=torch.float64)
     return 10.0**exponents
 

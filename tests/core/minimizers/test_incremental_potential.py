@@ -33,7 +33,7 @@ def system(make_block) -> System:
 
 @pytest.fixture
 def positions(system: System) -> torch.Tensor:
-    """(3, N) in a step, the lowest vertices within reach of the ground."""
+    """The (3, N) positions in a step, the lowest vertices within reach of the ground."""
     moved = _near(system.rest_positions(), 0.05, 52)
     low = system.rest_positions()[2] == 0.0
     moved[2, low] = torch.linspace(0.1, 1.3, int(low.sum()), dtype=torch.float64) * REACH

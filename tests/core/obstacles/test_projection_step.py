@@ -48,7 +48,7 @@ def _step(
 
 
 def _times(positions: Tensor) -> Tensor:
-    """(N,) which springs and pushes that are no energy do not ask for."""
+    """The (N,) times, which springs and pushes that are no energy do not need."""
     return torch.full_like(positions[0], STEP)
 
 

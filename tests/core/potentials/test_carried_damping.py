@@ -46,7 +46,7 @@ STEPS = [
 
 
 def rotations(angles) -> np.ndarray:
-    """(T, 3, 3) about an axis beside the bar."""
+    """The (T, 3, 3) rotations about an axis beside the bar."""
     zero, one = np.zeros_like(angles), np.ones_like(angles)
     c, s = np.cos(angles), np.sin(angles)
     return np.stack([c, zero, s, zero, one, zero, -s, zero, c], axis=1).reshape(-1, 3, 3)

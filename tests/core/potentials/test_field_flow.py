@@ -36,7 +36,7 @@ MATRIX = np.concatenate([2.0 * TURNED, [[0.3], [-0.4], [1.2]]], axis=1)
 
 
 def centres() -> np.ndarray:
-    """(Z, Y, X, 3) of the cells, in the box."""
+    """The (Z, Y, X, 3) centres of the cells, in the box."""
     sides = [s + c * (np.arange(n) + 0.5) for s, c, n in zip(START, CELL, COUNTS, strict=True)]
     z, y, x = np.meshgrid(*sides[::-1], indexing="ij")
     return np.stack([x, y, z], axis=-1)
@@ -59,7 +59,7 @@ def in_world(points: np.ndarray) -> np.ndarray:
 
 
 def acceleration(field: ForceField, points, speeds=None, frame: int = 0, fraction: float = 0.0):
-    """(N, 3) at points and speeds in the world."""
+    """The (N, 3) acceleration at points and speeds in the world."""
     at = torch.as_tensor(np.ascontiguousarray(np.transpose(points)))
     moving = torch.zeros_like(at) if speeds is None else torch.as_tensor(speeds.T.copy())
     parameters = torch.as_tensor(field.parameters.at(frame, fraction))

@@ -21,7 +21,7 @@ SOFT = StableNeoHookean(1e5, 0.3)
 
 
 def forces(body: SoftBody, field: ForceField) -> np.ndarray:
-    """(N, 3) on the vertices of a body at rest, in newtons."""
+    """The (N, 3) forces on the vertices of a body at rest, in newtons."""
     system = System(Scene([body], forces=[field]), torch.device("cpu"), torch.float64)
     (force,) = [each for each in system.forces if isinstance(each, FieldForce)]
     positions = system.rest_positions()
@@ -49,7 +49,7 @@ def small_field(origin: tuple[float, float, float], reach: float) -> ForceField:
 
 
 def integral(field: ForceField, reach: float) -> np.ndarray:
-    """(3,) of what a field does to a box of 1 m, by points all over its ball."""
+    """The (3,) force of a field on a box of 1 m, by points all over its ball."""
     away = np.random.default_rng(0).uniform(-reach, reach, (400_000, 3))
     away = away[np.linalg.norm(away, axis=1) < reach]
     points = away + np.asarray(field.origin)

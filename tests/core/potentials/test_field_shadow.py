@@ -25,7 +25,7 @@ def wall(height: float = 1.0, absorption=0.7, size: float = 0.5, **settings) -> 
 
 
 def pushes(points, absorbers, frame: int = 0, **settings) -> np.ndarray:
-    """(N, 3) in m/s² of a field at the origin."""
+    """The (N, 3) accelerations in m/s² by a field at the origin."""
     at = torch.as_tensor(np.array(points, dtype=float).T.copy())
     field = ForceField(**{"kind": "force", "strength": 4.0, "is_absorbed": True, **settings})
     law = FieldLaw(field, at, FieldShadow(absorbers, at[0]) if absorbers else None)

@@ -27,7 +27,7 @@ def barrier() -> GroundBarrier:
 
 @pytest.fixture
 def start() -> torch.Tensor:
-    """(3, 5) of a step."""
+    """The (3, 5) positions at the start of a step."""
     horizontal = torch.randn(2, 5, generator=_random(), dtype=torch.float64)
     return torch.cat([horizontal, HEIGHTS[None]])
 

@@ -87,7 +87,7 @@ def _assembled(
     projected: bool = True,
     times: int = 1,
 ) -> torch.Tensor:
-    """(3n, 3n) for n unknown vertices, all where none are given."""
+    """The (3n, 3n) Hessian for n unknown vertices, by default all."""
     count = len(mesh.vertices)
     vertices = np.arange(count) if vertices is None else vertices
     potential = Elasticity(material, [(0, mesh)], positions[0])
@@ -99,7 +99,7 @@ def _assembled(
 
 
 def _stress_differences(material: Material, f: torch.Tensor) -> torch.Tensor:
-    """(9, 9) of one deformation gradient, by differences of fourth order."""
+    """The (9, 9) derivative at one deformation gradient, by differences of fourth order."""
     h, columns = 1e-4, []
     for shift in torch.eye(9, dtype=f.dtype).view(9, 3, 3):
         stress = [material.first_piola((f + k * h * shift)[None]).flatten() for k in (-2, -1, 1, 2)]

@@ -45,7 +45,7 @@ def _faces(halves) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gaps(halves, positions) -> np.ndarray:
-    """(4,) of the corners that face each other."""
+    """The (4,) gaps between the corners that face each other."""
     own, other = _faces(halves)
     return np.linalg.norm(positions[0].numpy()[own] - positions[1].numpy()[other], axis=1)
 

@@ -44,7 +44,7 @@ def in_a_step(
 
 
 def hessian(part: YieldingElasticity, x: torch.Tensor) -> torch.Tensor:
-    """(3N, 3N), not projected."""
+    """The (3N, 3N) Hessian, not projected."""
     count = x.shape[1]
     pattern = BlockPattern(part.corners.numpy(), np.arange(count), count, x.device)
     matrix = BlockMatrix(pattern, x.dtype)

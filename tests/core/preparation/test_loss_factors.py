@@ -111,7 +111,7 @@ def loss(body: SoftBody, field: np.ndarray) -> float:
 
 
 def without_rigid(mesh: TetMesh, field: np.ndarray) -> np.ndarray:
-    """(N, 3) what is left of velocities without momentum and angular momentum."""
+    """The (N, 3) velocities without momentum and angular momentum."""
     arms, mass = mesh.vertices - mesh.vertices.mean(axis=0), mesh.lumped_mass(1.0)
     turns = [np.cross(axis, arms) for axis in np.eye(3)]
     rigid = [*(np.broadcast_to(axis, arms.shape) for axis in np.eye(3)), *turns]

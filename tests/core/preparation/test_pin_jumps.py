@@ -25,7 +25,7 @@ WALL = np.array([[3.0, -9, -9], [3.0, 9, -9], [3.0, 9, 9], [3.0, -9, 9]])
 
 
 def _moved(places: np.ndarray) -> np.ndarray:
-    """(T, P, 3) of pins that are carried along by (T, 3) offsets."""
+    """The (T, P, 3) places of pins that (T, 3) offsets carry along."""
     return CUBE[PINS] + places[:, None]
 
 

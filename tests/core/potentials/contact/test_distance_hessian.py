@@ -65,7 +65,7 @@ def hessian(found: Close) -> Points:
 
 
 def exact_hessian(found: Close, kind: str, area_weighted: bool) -> Points:
-    """(3V, 3V) of the same collision as ipctk differentiates it, not projected."""
+    """The (3V, 3V) Hessian of the same collision as ipctk differentiates it, not projected."""
     mesh, points = reference_mesh(found.surface), np.asfortranarray(found.points)
     collisions, alone = kit.NormalCollisions(), kit.NormalCollisions()
     collisions.build(mesh, points, REACH)
