@@ -22,7 +22,7 @@ _FACES = np.array(
 def ball_surface(
     subdivisions: int = 3, radius: float = 0.5, middle: tuple[float, float, float] = (0, 0, 0)
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The (V, 3) points and (F, 3) faces of a ball: an octahedron whose faces are split in four again and again."""
+    """The (V, 3) points and (F, 3) faces of an octahedron whose faces are split again and again."""
     points, faces = _OCTAHEDRON, _FACES
     for _ in range(subdivisions):
         ends = np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2), axis=2)
