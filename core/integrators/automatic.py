@@ -242,25 +242,24 @@ class AutomaticStepper(TimeStepper):
             return False
         if clearance is None or state.clearance > 0.0:
             return True
-        bodies = clearance.surface.body_points(state.positions.cpu().numpy())
-        return clearance.is_clear(bodies, clearance.colliders(state.colliders, state.frame, 0.0))
+        vertices = state.positions.cpu().numpy()
+        colliders = clearance.colliders(state.colliders, state.frame, 0.0)
+        return clearance.is_clear(clearance.surface.body_points(vertices), colliders, vertices.T)
 
     def _if_clear(self, before: State, after: State) -> State | None:
         """A frame without contact, if nothing came close in it."""
         clearance = self._clearance
         if clearance is None:
             return after
-        positions = [
-            clearance.surface.body_points(at.cpu().numpy())
-            for at in self._contact_free.sampled_positions
-        ]
+        vertices = [at.cpu().numpy() for at in self._contact_free.sampled_positions]
+        positions = np.stack([clearance.surface.body_points(at) for at in vertices])
         start, end = (
             clearance.colliders(before.colliders, before.frame, fraction) for fraction in (0.0, 1.0)
         )
         fractions = np.array(self._contact_free.sample_fractions)
-        trajectory = Trajectory(
-            np.stack(positions), fractions, after.substeps < len(positions), (start, end)
-        )
+        is_linear, ends = after.substeps < len(positions), (start, end)
+        corners = np.stack([at.T for at in vertices])
+        trajectory = Trajectory(positions, fractions, is_linear, ends, corners)
         left = clearance.clearance_after(trajectory, before.clearance)
         if left is None:
             return None

@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.groups import expand
 from ..kernels.contact_constraints import Constraints, Interpolation
 from ..kernels.flat_tets import FlatTets
 from ..kernels.ground_constraints import GroundLaws
@@ -20,13 +19,9 @@ from ..system import System
 
 def surface_points(surface: CollisionSurface, vertices: int) -> Interpolation:
     """The V points of a surface, by nodes of which the first ``vertices`` are of tetrahedra."""
-    body_map, bodies = surface.displacement_map, surface.body_count
-    counts = np.diff(body_map.indptr)
-    shape = len(surface.object_of), int(counts.max(initial=1))
-    nodes, weights = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
-    points, places = expand(counts)
-    nodes[points, places], weights[points, places] = body_map.indices, body_map.data
-    nodes[bodies:, 0], weights[bodies:, 0] = vertices + np.arange(shape[0] - bodies), 1.0
+    nodes, weights = (each.copy() for each in surface.carriers)
+    bodies = surface.body_count
+    nodes[bodies:, 0], weights[bodies:, 0] = vertices + np.arange(len(nodes) - bodies), 1.0
     return Interpolation(nodes, weights)
 
 

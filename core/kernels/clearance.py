@@ -9,9 +9,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..compiled import compiled, shared_range
 from ..math3.vectors import advanced, dot, four_points, minus, scaled, vector_at
 from .continuous_collision import distance_lower_bound, pair_step_size, separation, stencil
+from .held_pairs import is_held, is_in_held_tet
 from .rest_distance import activation_distance
 
 
@@ -115,7 +118,7 @@ def deviations(path: Any, times: Any, bends: Any, first: int, last: int, out: An
         out[v] = math.sqrt(sample_deviation) + math.sqrt(bend_deviation)
 
 
-@compiled(parallel=True)
+@compiled(parallel=True, allocates=True)
 def stay_separated(
     stencils: Any,
     path: Any,
@@ -125,11 +128,13 @@ def stay_separated(
     object_of: Any,
     distances: Any,
     are_joined: Any,
+    hold: Any,
     out: Any,
 ) -> None:
     """Write for each chunk of the pairs (S,) 1 where all stay separated on their paths, else 0.
 
-    The motion that both parts of a pair have in common brings them no nearer.
+    The motion that both parts of a pair have in common brings them no nearer, nor do tetrahedra
+    that hardly deform.
 
     Args:
         bends: (K + 1, V, 3) by ``path_bends``, in metres.
@@ -138,12 +143,16 @@ def stay_separated(
         object_of: (V,) objects.
         distances: (O, O) how near those may come, in metres.
         are_joined: (O, O) whether two objects are one piece, or attached to each other.
+        hold: of the surface in this time (``held_pairs.Hold``).
     """
     count = len(stencils.edge_edges) + len(stencils.face_vertices)
     for chunk in shared_range(len(out)):
-        out[chunk] = 1
+        out[chunk], most = 1, 4 * hold.nodes.shape[1]
+        scratch = np.empty(most, np.int32), np.empty(most)
         for k in range(chunk, count, len(out)):
             a, b, c, d, are_edges = stencil(stencils, k)
+            if is_in_held_tet(hold, a, b, c, d):
+                continue
             start = four_points(path[0], a, b, c, d)
             distance = distance_lower_bound(start, start, are_edges)
             # Most are farther apart than they could come nearer.
@@ -165,6 +174,10 @@ def stay_separated(
                 reach = max(reach, relative_move(moves, are_edges))
                 bend = max(bend, relative_move(four_points(bends[index], a, b, c, d), are_edges))
             if distance > min_distance + reach + bend:
+                continue
+            if object_of[a] == object_of[d] and is_held(
+                hold, rest, (a, b, c, d), are_edges, scratch[0], scratch[1]
+            ):
                 continue
             for piece in range(len(path) - 1):
                 start = four_points(path[piece], a, b, c, d)

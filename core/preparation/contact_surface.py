@@ -24,6 +24,7 @@ from ..scene.contact_settings import ContactSurface
 from ..scene.soft_body import SoftBody
 from .intersections import Surfaces, find_close
 from .surface_normals import outward_normals
+from .torn_edges import without_torn_edges
 
 # Beside a triangle is so many edge lengths from it, and inside where the surface winds so often.
 SIDE_OFFSET_RATIO, INSIDE_WINDING = 1e-2, 0.5
@@ -70,7 +71,7 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
     through = crossing | near & _around(surface.triangles, np.flatnonzero(crossing))
     left = np.flatnonzero(~through)
     if len(left) > 0:
-        outside = replace(surface, triangles=surface.triangles[left])
+        outside = replace(surface, triangles=surface.triangles[left], through_own=None)
         pieces = _pieces(outside)
         # A few triangles of a piece, evenly taken, speak for it: nothing crosses it.
         order = np.argsort(pieces, kind="stable")
@@ -359,4 +360,7 @@ def wrapped(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:
 def _embedded(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:
     if surface.embedding is not None:
         return surface
-    return replace(surface, embedding=embed(mesh, surface.points))
+    sides = surface.triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+    embedding = embed(mesh, surface.points)
+    whole = without_torn_edges(embedding, mesh, surface.points, numbered_pairs(sides)[0])
+    return replace(surface, embedding=whole)

@@ -20,6 +20,7 @@ from ...kernels.clearance import (
     path_bends,
     stay_separated,
 )
+from ...kernels.held_pairs import Hold, limit_spreads
 from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
 from ...scene.contact_distances import contact_distances
 from ...scene.scene import Scene
@@ -36,6 +37,8 @@ RADIUS_MARGIN_RATIO = 2.0
 APPROACH_RATIO = 2.5
 # In metres: nothing was in contact, and no more is known.
 LEAST_CLEARANCE = 1e-300
+# A surface with more pairs a triangle that may come near each other is fine.
+FINE_RATIO = 4.0
 # A trajectory deviates from its secant by at most so many mean edges, or is split.
 MAX_DEVIATION_RATIO = 0.25
 
@@ -49,12 +52,15 @@ class Trajectory:
         times: (K + 1,) in frames, from 0 to 1, at which they were there.
         is_linear: whether they moved linearly from each position to the next.
         colliders: (C, 3) vertices of colliders before and after, which move linearly.
+        vertices: (K + 1, N, 3) vertices of the tetrahedra, in metres; None where these need not
+            be asked what they hold apart.
     """
 
     positions: NDArray[np.float64]
     times: Values
     is_linear: bool
     colliders: tuple[Points, Points]
+    vertices: NDArray[np.float64] | None = None
 
     def position_at(self, index: int) -> Points:
         """(B + C, 3) the collision surface at one of the times."""
@@ -89,7 +95,8 @@ class Clearance:
     """Checks whether anything that can collide came within its activation distance.
 
     Parts of one body that are near at rest count as in contact where they would push
-    (``kernels/rest_distance``).
+    (``kernels/rest_distance``), and not at all where tetrahedra that hardly deform hold them apart
+    (``kernels/held_pairs``).
 
     Args:
         scene: with contact; its bodies have tetrahedra.
@@ -121,6 +128,14 @@ class Clearance:
         counts = np.bincount(surface.object_of, minlength=len(surface.names))
         self._offsets = np.concatenate([[0], np.cumsum(counts)])
         self._nonempty = np.flatnonzero(counts)
+        starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+        tets = [mesh.tets + start for mesh, start in zip(meshes, starts, strict=False)]
+        self._tets = np.concatenate(tets).astype(np.int32)
+        self._gradients = np.concatenate([mesh.shape_gradients for mesh in meshes])
+        rest = np.concatenate([mesh.vertices for mesh in meshes])
+        # Of tetrahedra that hold nothing; and that of the trajectory it was last asked for.
+        self._hold = Hold(*surface.carriers, rest, np.zeros(len(surface.rest)))
+        self._hold_of: tuple[NDArray[np.float64] | None, Hold] = None, self._hold
 
     def colliders(self, prescribed: Points | None, frame: int, fraction: float) -> Points:
         """(C, 3) vertices of colliders in the frame after ``frame``, in metres; at its start
@@ -152,16 +167,21 @@ class Clearance:
         candidates = self._collision_free_candidates(trajectory, 0, last, self._one_object, margin)
         if candidates is None:
             return None
-        if margin == 0.0:
+        # Pairs that tetrahedra hold apart may be as near as they push.
+        if margin == 0.0 or (
+            self._hold_of[0] is not None and self._hold_of[0] is trajectory.vertices
+        ):
             return LEAST_CLEARANCE
         return min(
             self.max_clearance, self._min_clearance(candidates, trajectory.position_at(last))
         )
 
-    def is_clear(self, bodies: Points, colliders: Points) -> bool:
-        """Whether nothing is near where (B, 3) and (C, 3) vertices are, in metres."""
-        still = np.stack([bodies, bodies])
-        trajectory = Trajectory(still, np.array([0.0, 1.0]), True, (colliders, colliders))
+    def is_clear(self, bodies: Points, colliders: Points, vertices: Points | None = None) -> bool:
+        """Whether nothing is near where (B, 3) and (C, 3) vertices of surfaces and (N, 3) of
+        tetrahedra are, in metres."""
+        still, times = np.stack([bodies, bodies]), np.array([0.0, 1.0])
+        corners = None if vertices is None else np.stack([vertices, vertices])
+        trajectory = Trajectory(still, times, True, (colliders, colliders), corners)
         return self._stay_clear(trajectory, self._broad_phase)
 
     def _stay_clear(self, trajectory: Trajectory, broad_phase: BroadPhase) -> bool:
@@ -247,14 +267,35 @@ class Clearance:
         )
         separated = np.empty(CHUNKS, dtype=np.int64)
         use_threads(len(candidates), PAIRS_PER_THREAD)
-        stay_separated(
+        arguments = (
             candidates.stencils(self.surface.edges, self.surface.triangles),
             *(path, bends, reaches + most_bent),
             *(self.surface.rest, self.surface.object_of, self._distances),
             self.surface.are_joined,
-            separated,
         )
+        # To know what tetrahedra hold apart takes longer than to see that nothing is near, except
+        # where a surface is so fine that most of it is near other parts of it.
+        is_fine = len(candidates) > FINE_RATIO * len(self.surface.triangles)
+        stay_separated(*arguments, self._hold_in(trajectory) if is_fine else self._hold, separated)
+        if not (is_fine or separated.all()):
+            stay_separated(*arguments, self._hold_in(trajectory), separated)
         return bool(separated.all())
+
+    def _hold_in(self, trajectory: Trajectory) -> Hold:
+        """Which pairs the tetrahedra hold apart throughout a trajectory."""
+        vertices = trajectory.vertices
+        if vertices is None:
+            return self._hold
+        if self._hold_of[0] is not vertices:
+            bends = np.zeros_like(vertices)
+            if not trajectory.is_linear:
+                path_bends(vertices, trajectory.times, bends)
+            max_spreads = np.full(len(self.surface.rest), math.inf)
+            # A path lies between what bends one way and the other.
+            for at in (*(vertices + bends), *(vertices - bends)[1:-1]):
+                limit_spreads(at, self._tets, self._gradients, self._hold.nodes, max_spreads)
+            self._hold_of = vertices, self._hold._replace(max_spreads=max_spreads)
+        return self._hold_of[1]
 
     def _min_clearance(self, candidates: Candidates, points: Points) -> float:
         if len(candidates) == 0:

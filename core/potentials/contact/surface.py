@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from ...geometry.groups import vertex_areas
+from ...geometry.groups import expand, vertex_areas
 from ...geometry.tet_mesh import TetMesh
 from ...geometry.triangles import are_valid, compact_indices
 from ...preparation.attached_vertices import attached_vertices
@@ -108,6 +108,18 @@ class CollisionSurface:
         #: (V,) bits and (O, O) that of two objects: where it is set at all corners of a part of one
         #: of these, that part goes through the other object.
         self.spared, self.spared_bits = self._spared(scene, pairs)
+
+    @cached_property
+    def carriers(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+        """(V, k) vertices of the tetrahedra that carry each vertex, −1 where there are no more, and
+        their weights."""
+        counts = np.diff(self.displacement_map.indptr)
+        shape = len(self.object_of), int(counts.max(initial=1))
+        nodes, weights = np.full(shape, -1, dtype=np.int32), np.zeros(shape)
+        points, places = expand(counts)
+        nodes[points, places] = self.displacement_map.indices
+        weights[points, places] = self.displacement_map.data
+        return nodes, weights
 
     @cached_property
     def edge_lengths(self) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from supple.core.kernels.clearance import (
     stay_separated,
 )
 from supple.core.kernels.continuous_collision import CandidateStencils
+from supple.core.kernels.held_pairs import Hold
 
 REACH = 1e-3
 #: A still point, one that moves, and a triangle across the x-axis.
@@ -29,6 +30,12 @@ PAIRS = CandidateStencils(
 )
 OBJECTS = np.array([0, 0, 1, 1, 1], dtype=np.int32)
 SEPARATE = np.eye(2, dtype=bool)
+
+
+def no_hold(count: int) -> Hold:
+    """The hold of points that no tetrahedra hold apart."""
+    nodes, weights = np.full((count, 4), -1, dtype=np.int32), np.zeros((count, 4))
+    return Hold(nodes, weights, np.zeros((1, 3)), np.zeros(count))
 
 
 @pytest.mark.parametrize("shares", [(0.0, 0.1, 0.4, 1.0), (0.0, 0.6, 0.9, 1.0)])
@@ -80,7 +87,8 @@ def separated(path, bends, out) -> None:
     aside = np.linalg.norm(bends, axis=2).max(axis=0)
     reaches = np.linalg.norm(path - path[0], axis=2).max(axis=0) + aside
     distances = np.full((2, 2), REACH)
-    stay_separated(PAIRS, path, bends, reaches, FIN, OBJECTS, distances, SEPARATE, out)
+    rest = (FIN, OBJECTS, distances, SEPARATE, no_hold(len(FIN)))
+    stay_separated(PAIRS, path, bends, reaches, *rest, out)
 
 
 @pytest.mark.parametrize("last", [(0.05, 0.0), (0.0, 0.0)])
@@ -139,7 +147,7 @@ def test_any_end_of_two_edges_that_bends_towards_the_other_counts(corner: int) -
     for bend, is_apart in ((0.0985, 1), (0.0995, 0)):
         bends[1, corner, 2] = bend
         reaches, out = np.linalg.norm(bends, axis=2).max(axis=0), np.empty(1, dtype=np.int64)
-        rest = (BARS, path, bends, reaches, places, objects, distances, SEPARATE)
+        rest = (BARS, path, bends, reaches, places, objects, distances, SEPARATE, no_hold(4))
         stay_separated(*rest, out)
         assert out[0] == is_apart
 

@@ -148,3 +148,16 @@ def test_rivets_add_no_pairs_and_no_contacts() -> None:
     fallen = replace(scene.bodies[0], velocity=(0.0, 0.0, -2.0))
     frames = Simulator(Scene([fallen], ground=Ground(-0.02), contact=Contact())).run(3)
     assert [frame.report.solver_statistics.contacts for frame in frames] == [0, 0, 0]
+
+
+def test_a_surface_that_crosses_itself_may_carry_small_parts() -> None:
+    """As a chair does, whose legs run into its seat and whose screws stand out of it."""
+    points, faces = together(BOX, (0.6 * BOX[0] + [0.5, 0.25, 0.25], BOX[1]), ball(0.0))
+    surface = SurfaceMesh(points, faces.astype(np.int32), edge_length=EDGE)
+    solids, _ = tetrahedralize_scene(Scene([SoftBody(surface)], Ground(-1.0), contact=Contact()))
+    touching = solids.bodies[0].contact_surface
+    assert touching is not None and touching.through_own is not None
+    corners = touching.points[touching.triangles]
+    small = ((corners[:, :, 2] > 1.001) & (corners[:, :, 0] < 0.45)).all(axis=1)
+    assert small.any() and touching.through_own[small].all()
+    assert not touching.through_own.all()

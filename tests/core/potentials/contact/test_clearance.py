@@ -6,8 +6,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core import Collider, Scene, SoftBody, TetMesh
-from supple.core.potentials.contact.clearance import Clearance, Trajectory
+from supple.benchmarks.fine_parts import _disc
+from supple.core import Collider, Scene, SoftBody, SurfaceMesh, TetMesh
+from supple.core.potentials.contact.clearance import LEAST_CLEARANCE, Clearance, Trajectory
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.scene.contact_distances import contact_distances
 from supple.core.scene.contact_settings import Contact
 from supple.verification.meshes import block
@@ -116,6 +118,32 @@ def test_where_sides_are_near_it_is_not_clear():
     clearance = clearance_of(lone())
     assert clearance.is_clear(folded(clearance, 0.3), NOTHING)
     assert not clearance.is_clear(folded(clearance, 0.5 * clearance.max_clearance), NOTHING)
+
+
+def test_tetrahedra_that_hardly_deform_hold_fine_parts_apart() -> None:
+    """Bevels of 2 mm swing by far more than they are apart, and alike."""
+    points, faces = _disc(True)
+    surface = SurfaceMesh(points, faces.astype(np.int32), edge_length=1.0 / 12.0)
+    (body,) = tetrahedralize_scene(Scene([SoftBody(surface)], contact=Contact()))[0].bodies
+    clearance = clearance_of(Scene([body], contact=Contact()))
+
+    def left(strength: float, is_held: bool = True) -> float | None:
+        bent = body.mesh.vertices.copy()
+        bent[:, 2] += strength * (bent[:, 0] ** 2 + 0.3 * bent[:, 0] * bent[:, 1])
+        vertices = np.stack([body.mesh.vertices, bent, body.mesh.vertices])
+        places = np.stack([clearance.surface.body_points(at.T) for at in vertices])
+        times, still = np.array([0.0, 0.5, 1.0]), (NOTHING, NOTHING)
+        corners = vertices if is_held else None
+        return clearance.clearance_after(Trajectory(places, times, False, still, corners), 0.0)
+
+    assert left(0.1) == LEAST_CLEARANCE
+    assert left(0.1, is_held=False) is None
+    assert left(2.0) is None
+    still = np.stack([body.mesh.vertices] * 2)
+    flat = still * [1.0, 1.0, 0.01]
+    for vertices, is_clear in ((still, True), (flat, False)):
+        at = clearance.surface.body_points(vertices[0].T)
+        assert clearance.is_clear(at, NOTHING, vertices[0]) == is_clear
 
 
 def test_a_side_that_goes_through_the_other_one_and_back_is_seen():

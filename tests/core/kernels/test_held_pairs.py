@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Tetrahedra that hardly deform hold parts of their body apart."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from supple.core.geometry.embedding import embed
+from supple.core.kernels.held_pairs import Hold, is_held, is_in_held_tet, limit_spreads
+from supple.core.kernels.rest_distance import REST_DISTANCE_RATIO
+from supple.core.math3.closest_points import closest_points
+from supple.verification.meshes import block
+
+MESH = block((3, 2, 2), (3.0, 2.0, 2.0))
+
+
+def hold_of(points: np.ndarray, at: np.ndarray) -> Hold:
+    """The hold of points at rest while the vertices are at a place."""
+    embedding = embed(MESH, points)
+    spreads = np.full(len(points), math.inf)
+    tets = MESH.tets.astype(np.int32)
+    limit_spreads(at, tets, MESH.shape_gradients, embedding.indices, spreads)
+    return Hold(embedding.indices, embedding.weights, MESH.vertices, spreads)
+
+
+def asked(hold: Hold, points: np.ndarray, are_edges: bool = True) -> bool:
+    return bool(
+        is_held(hold, points, (0, 1, 2, 3), are_edges, np.empty(16, np.int32), np.empty(16))
+    )
+
+
+def turned(angle: float) -> np.ndarray:
+    c, s = math.cos(angle), math.sin(angle)
+    return np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def pair(rng: np.random.Generator) -> np.ndarray:
+    """Four points of two short edges somewhere in the block, near each other."""
+    middle = rng.uniform(0.2, 0.8, 3) * [3.0, 2.0, 2.0]
+    return middle + rng.uniform(-0.15, 0.15, (4, 3))
+
+
+def distance(points: np.ndarray, are_edges: bool) -> float:
+    rows = tuple(tuple(point) for point in points)
+    return float(np.linalg.norm(closest_points(are_edges, rows)[0]))
+
+
+@pytest.mark.parametrize("are_edges", [True, False])
+@pytest.mark.parametrize("strain", [0.05, 0.1, 0.5])
+def test_what_is_held_stays_farther_apart_than_it_pushes(are_edges: bool, strain: float) -> None:
+    rng, held = np.random.default_rng(7), 0
+    for _ in range(300):
+        points = pair(rng)
+        at = MESH.vertices @ turned(rng.uniform(0.0, 6.0)).T
+        at = at + strain * rng.uniform(-1.0, 1.0, at.shape)
+        hold = hold_of(points, at)
+        if not asked(hold, points, are_edges):
+            continue
+        held += 1
+        now = np.einsum("vk,vki->vi", hold.weights, at[hold.nodes])
+        assert distance(now, are_edges) > REST_DISTANCE_RATIO * distance(points, are_edges)
+    assert (held > 275) == (strain < 0.1)
+    assert (held > 0) == (strain < 0.5)
+
+
+def test_a_rotation_holds_all_that_a_shape_at_rest_holds() -> None:
+    points = pair(np.random.default_rng(1))
+    for at in (MESH.vertices, MESH.vertices @ turned(2.0).T):
+        assert hold_of(points, at).max_spreads.min() > 1e6
+        assert asked(hold_of(points, at), points)
+
+
+@pytest.mark.parametrize(("stretch", "expected"), [(0.3, True), (0.24, False), (-1.0, False)])
+def test_what_is_pressed_or_turned_inside_out_holds_nothing(stretch, expected) -> None:
+    """A stretch below a quarter lets parts come as near as they push."""
+    points = pair(np.random.default_rng(1))
+    hold = hold_of(points, MESH.vertices * [1.0, 1.0, stretch])
+    assert asked(hold, points) == expected
+    assert bool((hold.max_spreads > 0.0).all()) == expected
+
+
+def test_the_spread_that_is_held_is_what_gradients_leave() -> None:
+    """One vertex moves: around it gradients differ by the move over the edge."""
+    at = MESH.vertices.copy()
+    inside = int(np.linalg.norm(at - [1.0, 1.0, 1.0], axis=1).argmin())
+    at[inside, 0] += 0.1
+    hold = hold_of(at[[inside]], at)
+    edges = at[MESH.tets[:, 1:]] - at[MESH.tets[:, :1]]
+    rest = MESH.vertices[MESH.tets[:, 1:]] - MESH.vertices[MESH.tets[:, :1]]
+    gradients = edges.swapaxes(1, 2) @ np.linalg.inv(rest.swapaxes(1, 2))
+    around = gradients[np.isin(MESH.tets, hold.nodes[0]).any(axis=1)].reshape(-1, 9)
+    low, high = around.min(axis=0), around.max(axis=0)
+    centre = 0.5 * (low + high).reshape(3, 3)
+    stretch = math.sqrt(1.0 - np.linalg.norm(centre.T @ centre - np.eye(3)))
+    expected = (stretch - REST_DISTANCE_RATIO) / (0.5 * np.linalg.norm(high - low))
+    assert hold.max_spreads[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_parts_without_a_vertex_in_common_are_not_held() -> None:
+    points = np.array([[0.1, 0.1, 0.1], [0.2, 0.1, 0.1], [2.9, 1.9, 1.9], [2.8, 1.9, 1.9]])
+    assert not asked(hold_of(points, MESH.vertices), points)
+
+
+def test_points_of_one_tet_are_held_up_to_a_spread_of_one() -> None:
+    corners = MESH.vertices[MESH.tets[0]]
+    points = corners.mean(axis=0) + 0.1 * (corners - corners.mean(axis=0))
+    hold = hold_of(points, MESH.vertices)
+    assert is_in_held_tet(hold, 0, 1, 2, 3)
+    for limit, expected in ((1.01, True), (0.99, False)):
+        spreads = np.array([9.0, 9.0, 9.0, limit])
+        assert is_in_held_tet(hold._replace(max_spreads=spreads), 0, 1, 2, 3) == expected
+    for moved in range(4):
+        others = points.copy()
+        others[moved] = [2.9, 1.9, 1.9]
+        assert not is_in_held_tet(hold_of(others, MESH.vertices), 0, 1, 2, 3)
