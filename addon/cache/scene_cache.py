@@ -100,7 +100,7 @@ def _take_same(folder: Path) -> None:
 def link(folder: Path, target: Path, *left: str) -> None:
     """Copy a job folder without the names in ``left``. Files that never change are hard-linked
     where possible."""
-    ignored = shutil.ignore_patterns(lock.LOCK, f"{lock.SHOWN}*", *left)
+    ignored = shutil.ignore_patterns(lock.LOCK, f"{lock.SHOWN}*", f"{lock.CLAIM}*", *left)
     shutil.copytree(folder, target, copy_function=_link_lasting, ignore=ignored)
 
 

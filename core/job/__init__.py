@@ -13,13 +13,14 @@
                                vertices of all bodies; where any are asked for
     log.jsonl                  one record a frame
     checkpoint_0.npz, …_1.npz  the states after the last two whole frames, of even and odd number
-    lock                       held by the worker while it is at work; which process that is
+    lock, claim-…              held by the worker while it is at work; which process that is
     output.txt                 what the worker printed, when Blender started it
     fit.json … found.npz       what is to be found instead of frames (``core/job/fits.py``)
 
-Every file but the last two appears whole or not at all, fields before their frame, that before its
-record and that before its checkpoint, so that a folder left by a killed worker can be read and
-resumed. Each carries a checksum, each line of the log too (``core/job/files.py``).
+Every file but those of locks and ``output.txt`` appears whole or not at all, fields before their
+frame, that before its record and that before its checkpoint, so that a folder left by a killed
+worker can be read and resumed. Each carries a checksum, each line of the log too
+(``core/job/files.py``).
 """
 
 from ..scene.integrator_table import INTEGRATORS

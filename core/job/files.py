@@ -16,6 +16,7 @@ import io
 import json
 import os
 import re
+import secrets
 import stat
 import struct
 import time
@@ -34,6 +35,8 @@ CHECKSUM_BYTES = 16
 RENAME_RETRIES, RENAME_PAUSE_S = 20, 0.05
 _CHECKSUM_MEMBER = re.compile(rb'\{"checksum": "([0-9a-f]{32})",')
 _TEMPORARY_NAME = re.compile(r".+\.\d+\.part")
+# Processes of two machines may have one number.
+_MACHINE = secrets.randbelow(10**9)
 _npy: Any = np.lib.format  # it has no types
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _WRONG = "its checksum does not match"
@@ -60,7 +63,7 @@ def write_whole(path: Path, *parts: bytes | memoryview) -> None:
     Raises:
         JobError: when it cannot be written; what was there before stays.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{_MACHINE:09d}.part")
     try:
         with temporary.open("wb") as file:
             for part in parts:

@@ -16,7 +16,7 @@ from ..integrators import integrator_named
 from ..scene.scene import Scene
 from ..settled_start import settle_start
 from ..simulator import Frame, Simulator
-from . import Job, Settings
+from . import Job, Settings, lock
 from .log import say, say_settling
 
 
@@ -112,6 +112,7 @@ def _repair(job: Job, simulator: Simulator, damaged: Collection[int]) -> bool:
 
 
 def _write(job: Job, simulator: Simulator, frame: Frame) -> None:
+    lock.check_held(job.folder)
     # The checkpoint comes last: a frame that has one is whole, and so are its record and fields.
     job.write_fields(frame.index, _fields(frame))
     job.write_frame(frame.index, _positions(frame))

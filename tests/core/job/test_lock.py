@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
+import signal
 import time
 from collections.abc import Iterator
 from multiprocessing.process import BaseProcess
@@ -12,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from supple.core.errors import JobInUseError
-from supple.core.job import lock
-from supple.tests.core import apart
+from supple.core.job import Job, lock
+from supple.tests.core import apart, other_machines
+from supple.tests.core.box_job import box_job
 
 
 @pytest.fixture
@@ -107,3 +110,123 @@ def test_a_name_that_was_longer_is_not_left_behind(tmp_path: Path) -> None:
     with lock.hold(tmp_path):
         wanted = f'{{"process": {os.getpid()}, "computer": "{platform.node()}"}}'
         assert (tmp_path / lock.LOCK).read_text() == wanted
+
+
+def claim_of(folder: Path, kernel: str, age: float = 0.0) -> Path:
+    """A claim by a process of some machine, touched so many seconds ago."""
+    path = folder / f"{lock.CLAIM}{kernel}"
+    path.write_text(json.dumps({"process": 7, "computer": "elsewhere", "kernel": kernel}))
+    os.utime(path, (time.time() - age, time.time() - age))
+    return path
+
+
+def test_a_worker_on_another_machine_keeps_the_folder_while_it_touches_its_claim(
+    tmp_path: Path,
+) -> None:
+    claim = claim_of(tmp_path, "other", lock.STALE_SECONDS - 5.0)
+    said = "in use: process 7 on elsewhere simulates there"
+    with pytest.raises(JobInUseError, match=said):
+        lock.check_free(tmp_path)
+    with pytest.raises(JobInUseError, match=said), lock.hold(tmp_path):
+        pass
+    assert [*tmp_path.glob(f"{lock.CLAIM}*")] == [claim]
+
+
+def test_a_claim_that_nobody_touches_is_taken_over(tmp_path: Path) -> None:
+    claim = claim_of(tmp_path, "other", lock.STALE_SECONDS + 5.0)
+    lock.check_free(tmp_path)
+    assert claim.exists()
+    with lock.hold(tmp_path):
+        assert not claim.exists() and len([*tmp_path.glob(f"{lock.CLAIM}*")]) == 1
+    assert [path.name for path in tmp_path.iterdir()] == [lock.LOCK]
+
+
+def test_a_claim_of_a_dead_process_of_this_machine_is_taken_over_at_once(tmp_path: Path) -> None:
+    claim_of(tmp_path, lock._kernel())
+    lock.check_free(tmp_path)
+    with lock.hold(tmp_path):
+        pass
+
+
+def test_without_the_locks_of_the_system_only_its_age_tells(tmp_path, monkeypatch) -> None:
+    claim_of(tmp_path, lock._kernel())
+    (tmp_path / lock.LOCK).touch()
+    monkeypatch.setattr(lock, "acquire", lambda _: True)
+    with pytest.raises(JobInUseError, match="process 7 on elsewhere"), lock.hold(tmp_path):
+        pass
+
+
+def test_a_claim_that_is_cut_off_counts_while_it_is_new(tmp_path: Path) -> None:
+    (tmp_path / f"{lock.CLAIM}0").write_bytes(b'{"proc')
+    with pytest.raises(JobInUseError, match="another process"), lock.hold(tmp_path):
+        pass
+
+
+def test_a_worker_touches_its_claim(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(lock, "BEAT_SECONDS", 0.001)
+    with lock.hold(tmp_path):
+        (claim,) = tmp_path.glob(f"{lock.CLAIM}*")
+        os.utime(claim, (1.0, 1.0))
+        end = time.monotonic() + 30.0
+        while claim.stat().st_mtime == 1.0:
+            assert time.monotonic() < end
+            time.sleep(0.001)
+
+
+def test_a_worker_that_lost_its_folder_meanwhile_notices(tmp_path: Path) -> None:
+    lock.check_held(tmp_path)
+    with lock.hold(tmp_path):
+        lock.check_held(tmp_path)
+        next(tmp_path.glob(f"{lock.CLAIM}*")).unlink()
+        claim_of(tmp_path, "other")
+        with pytest.raises(JobInUseError, match="process 7 on elsewhere simulates there"):
+            lock.check_held(tmp_path)
+    lock.check_held(tmp_path)
+
+
+def test_of_three_machines_one_at_a_time_holds_the_folder(tmp_path: Path) -> None:
+    log, names = tmp_path / "log.txt", ("a", "bb", "ccc")
+    folder = tmp_path / "job"
+    folder.mkdir()
+    turns = [apart.started(other_machines.take_turns, name, folder, log, 20) for name in names]
+    for process in turns:
+        process.join()
+        assert process.exitcode == 0
+    lines = log.read_text().splitlines()
+    assert len(lines) == 2 * 3 * 20
+    for into, out in zip(lines[::2], lines[1::2], strict=True):
+        assert into.split() == [out.split()[0], "in"] and out.endswith("out")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes cannot be stopped for a while there")
+def test_a_worker_that_slept_leaves_the_job_to_the_one_that_took_it_over(
+    tmp_path: Path, whole: Job
+) -> None:
+    job = box_job(tmp_path / "job", 100)
+    sleeper = apart.started(other_machines.work, "sleeper", job.folder)
+    while not job.has_frame(5):
+        assert sleeper.is_alive()
+        time.sleep(0.001)
+    (claim,) = job.folder.glob(f"{lock.CLAIM}*")
+    os.kill(sleeper.pid, signal.SIGSTOP)
+    refused = apart.started(other_machines.work, "early", job.folder, 60.0)
+    refused.join()
+    said = (job.folder / "early.refused").read_text()
+    assert f"process {sleeper.pid} on sleeper simulates there" in said
+    time.sleep(other_machines.STALE)
+    heir = apart.started(other_machines.work, "heir", job.folder)
+    while claim.exists():
+        assert heir.is_alive()
+        time.sleep(0.001)
+    reached = job.last_frame()
+    os.kill(sleeper.pid, signal.SIGCONT)
+    for process in (sleeper, heir):
+        process.join()
+        assert process.exitcode == 0
+    assert reached >= 5
+    assert "on heir simulates there" in (job.folder / "sleeper.refused").read_text()
+    assert not (job.folder / "heir.refused").exists()
+    frames = range(101)
+    same = [job.frame_path(k).read_bytes() == whole.frame_path(k).read_bytes() for k in frames]
+    assert all(same)
+    assert [record["frame"] for record in job.records()] == [*frames]
