@@ -16,6 +16,8 @@ looks    measure and render how bodies look, and write docs/looks.md
 docs     build the documentation and the API reference into build/docs/index.html
 build    pack the extension's zip into dist/; with --compiled, beside it the loops that the solver
          would compile at its first use: for each Python of Blender 4.5 to 5.2 that is here
+wheels   collect the solver's packages into build/wheels, or another folder, for machines without a
+         network; with --platform and --python for other ones
 blender  prepare a real Blender, where that is possible, and the loops for its Python; with further
          words, run it with those
 """
@@ -38,6 +40,7 @@ from tools import (
     find_blender,
     fitting_python,
     real_blender,
+    wheels,
 )
 
 ROOT = Path(__file__).resolve().parent
@@ -241,6 +244,15 @@ def _compiled_loops(pythons: Sequence[str]) -> Path:
     return compiled_loops.folder()
 
 
+def command_wheels(args: Sequence[str]) -> int:
+    options = wheels.parsed(args, ROOT / "build" / "wheels")
+    setup()
+    words = wheels.pip_words(ROOT / "requirements" / "solver.txt", options)
+    status = _in_venv("-m", "pip", "--disable-pip-version-check", *words)
+    print(options.folder, flush=True)
+    return status
+
+
 def command_blender(args: Sequence[str]) -> int:
     blender = find_blender.prepare()
     if not args:
@@ -284,6 +296,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "looks": command_looks,
     "docs": command_docs,
     "build": command_build,
+    "wheels": command_wheels,
     "blender": command_blender,
 }
 

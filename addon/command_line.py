@@ -10,6 +10,7 @@ import ctypes
 import io
 import re
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -21,25 +22,35 @@ from typing import Any
 
 import bpy
 
+from ..core import sweep_options
 from ..core.errors import JobInUseError, SuppleError
 from ..core.job import Job, lock
+from ..core.job.parent import stop_when_input_closes
 from ..core.results import RESULTS, in_order
 from ..core.scene.integrator_table import INTEGRATORS
 from . import actions, runs
 from .bake import shape_keys
 from .bake_run import AUTOMATIC, KINDS
+from .batch import report, shots
+from .batch.run import Batch
 from .capture.objects import left_out, soft_bodies
-from .capture.scene import played_range, simulated_range
+from .capture.scene import capture, played_range, simulated_range
+from .farm import flamenco
+from .farm import submit as farm_submit
+from .farm.farm_job import FarmJob
+from .farm_formats import FORMATS, OPEN_JOB
 from .fits.table import TOOLS
 from .playback import mesh_cache, rendered
+from .settings.assign import assign, check_name
+from .worker import solver_environment, solver_install
 
 
 def parsed_frames(text: str) -> tuple[int, int]:
-    """Parse a range of frames: ``1-60`` as (1, 60)."""
-    match = re.fullmatch(r"(-?\d+)-(-?\d+)", text)
+    """Parse a range of frames: ``1-60`` as (1, 60), ``7`` as (7, 7)."""
+    match = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a frame range such as 1-60")
-    first, last = int(match[1]), int(match[2])
+    first, last = int(match[1]), int(match[2] or match[1])
     if last < first:
         raise argparse.ArgumentTypeError(f"{text!r} ends before it starts")
     return first, last
@@ -67,17 +78,39 @@ def parsed_results(text: str) -> tuple[str, ...]:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
+def parsed_setting(text: str) -> tuple[str, str]:
+    """Parse a setting: ``Cube.young=2e4`` as its name and its value."""
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a setting such as Cube.young=2e4")
+    try:
+        check_name(name)
+    except SuppleError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return name, value
+
+
+def file_options(with_file: bool) -> argparse.ArgumentParser:
+    """The words for the file and its scene.
+
+    Args:
+        with_file: whether the command line names them; else Blender has opened the file.
+    """
+    options = argparse.ArgumentParser(add_help=False)
+    if with_file:
+        options.add_argument("file", type=Path, help="the .blend file")
+        # Blender has a word of its own for it.
+        options.add_argument("--scene", metavar="NAME", help="default: that of the file's window")
+    return options
+
+
 def common_options(with_file: bool) -> argparse.ArgumentParser:
     """The words that all commands know which simulate.
 
     Args:
         with_file: whether the .blend file is one of them.
     """
-    common = argparse.ArgumentParser(add_help=False)
-    if with_file:
-        common.add_argument("file", type=Path, help="the .blend file")
-        # Blender has a word of its own for it.
-        common.add_argument("--scene", metavar="NAME", help="default: that of the file's window")
+    common = argparse.ArgumentParser(add_help=False, parents=[file_options(with_file)])
     common.add_argument(
         "--frames",
         type=parsed_frames,
@@ -112,7 +145,28 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
     common.add_argument(
         "--cache", type=Path, metavar="FOLDER", help="folder for the simulated frames"
     )
+    common.add_argument(
+        "--set",
+        type=parsed_setting,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting for this run: of an object, such as Cube.young=2e4, or of the scene, such "
+        "as ground_height=0.1; can be given several times",
+    )
     return common
+
+
+def report_options() -> argparse.ArgumentParser:
+    """The words of commands that a batch runs."""
+    reporting = argparse.ArgumentParser(add_help=False)
+    reporting.add_argument(
+        "--report", type=Path, metavar="FILE", help="write what it came to as JSON, with a picture"
+    )
+    reporting.add_argument(
+        "--stop-with-parent", action="store_true", help="stop when standard input closes"
+    )
+    return reporting
 
 
 _ON_DISK = "supple_as_on_disk"
@@ -316,6 +370,8 @@ def _guarded(arguments: Sequence[str], described: argparse.ArgumentParser) -> in
         options = described.parse_args(arguments)
     except SystemExit as wanted:  # argparse has reported why
         return int(wanted.code or 0)
+    if getattr(options, "stop_with_parent", False):
+        stop_when_input_closes()
     try:
         with _ctrl_c_raises():
             if getattr(options, "file", None) is not None:
@@ -360,15 +416,17 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         prog=program, description=("Simulate, bake and render soft bodies without a window.")
     )
     commands = described.add_subparsers(required=True, metavar="COMMAND")
-    common = common_options(with_file)
+    common, reporting = common_options(with_file), report_options()
     simulate_command = commands.add_parser(
         "simulate",
-        parents=[common],
+        parents=[common, reporting],
         help="simulate into the cache; resumes an earlier run of the same scene",
     )
     simulate_command.set_defaults(action=simulate)
     bake_command = commands.add_parser(
-        "bake", parents=[common], help=("simulate missing frames, bake shape keys, save the file")
+        "bake",
+        parents=[common, reporting],
+        help=("simulate missing frames, bake shape keys, save the file"),
     )
     bake_command.add_argument(
         "--output", type=Path, metavar="FILE", help="default: <name>_baked.blend beside the file"
@@ -390,7 +448,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     bake_command.set_defaults(action=bake)
     render_command = commands.add_parser(
         "render",
-        parents=[common],
+        parents=[common, reporting],
         help="simulate missing frames up to the last one, unless baked, and render PNG images",
     )
     render_command.add_argument(
@@ -414,6 +472,59 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         "--output", type=Path, metavar="FILE", help="default: <name>_found.blend beside the file"
     )
     find_command.set_defaults(action=find)
+    sweep_command = commands.add_parser(
+        "sweep",
+        parents=[common],
+        help="simulate with many settings, by a TOML or JSON list, here or on a Dask cluster",
+    )
+    sweep_command.add_argument("list", type=Path, help="the list of settings")
+    sweep_command.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="default: <list> beside the list"
+    )
+    sweep_options.add_options(sweep_command)
+    sweep_command.set_defaults(action=sweep)
+    batch_command = commands.add_parser(
+        "batch", help="simulate, bake or render many shots of a TOML or JSON list"
+    )
+    batch_command.add_argument("list", type=Path, help="the list of shots")
+    batch_command.add_argument(
+        "--report", type=Path, metavar="FOLDER", help="default: <list>_report beside the list"
+    )
+    batch_command.add_argument(
+        "--jobs", type=parsed_step, metavar="N", help="shots at a time; default: as many as fit"
+    )
+    batch_command.add_argument(
+        "--again", action="store_true", help="also run the shots that are done"
+    )
+    batch_command.set_defaults(action=batch)
+    submit_command = commands.add_parser(
+        "submit",
+        parents=[file_options(with_file)],
+        help="write a job for a render farm, or submit it to Flamenco",
+    )
+    submit_command.add_argument(
+        "--farm", choices=[name for name, *_ in FORMATS], default=OPEN_JOB, help="its format"
+    )
+    submit_command.add_argument(
+        "--chunk", type=parsed_step, metavar="N", help="frames that one task renders"
+    )
+    submit_command.add_argument(
+        "--manager", default="", metavar="URL", help="of Flamenco, such as http://flamenco:8080"
+    )
+    submit_command.add_argument(
+        "--output", type=Path, metavar="FOLDER", help="default: <name>_job beside the file"
+    )
+    submit_command.set_defaults(action=submit)
+    job_type_command = commands.add_parser(
+        "job-type", help="copy the job type of Flamenco to where its manager reads it"
+    )
+    job_type_command.add_argument("folder", type=Path, help="scripts beside the manager's program")
+    job_type_command.set_defaults(action=job_type)
+    install_command = commands.add_parser("install", help="install the solver's packages")
+    install_command.add_argument(
+        "--packages", type=Path, metavar="FOLDER", help="of packages, for machines without network"
+    )
+    install_command.set_defaults(action=install)
     about = "check what the solver needs on this machine"
     commands.add_parser("doctor", help=about).set_defaults(action=doctor)
     return described
@@ -425,16 +536,17 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
 def simulate(options: argparse.Namespace) -> None:
     """Simulates the scene and prints where the job folder is."""
     _set_up(options)
-    _conclude(_simulated())
+    folder = _simulated()
+    _conclude(options, folder, folder)
 
 
 def bake(options: argparse.Namespace) -> None:
     """Simulates, bakes and saves."""
     _set_up(options)
     output = output_file(options.output, "_baked.blend")
-    _simulated()
+    folder = _simulated()
     _log(actions.bake(bpy.context, options.step, options.keys))
-    _conclude(saved(output))
+    _conclude(options, saved(output), folder)
 
 
 def render(options: argparse.Namespace) -> None:
@@ -444,7 +556,7 @@ def render(options: argparse.Namespace) -> None:
     first, last = options.frames or (scene.frame_start, scene.frame_end)
     bodies = _soft_bodies()
     check_camera(scene)
-    folder = output_folder(options.output)
+    folder, simulated = output_folder(options.output), None
     with contextlib.ExitStack() as stack:
         if not all(map(shape_keys.has_bake, bodies)):
             frames = played_range(scene)
@@ -453,12 +565,13 @@ def render(options: argparse.Namespace) -> None:
             end = max(last, min(last + blurred, frames[-1]))
             _simulate_from_to(frames.start, max(end, frames.start + 1))
             # Parts of a shot are rendered from one file.
-            stack.enter_context(lock.show(_simulated(may_go_on=True)))
+            simulated = _simulated(may_go_on=True)
+            stack.enter_context(lock.show(simulated))
         for frame in range(first, last + 1):
             scene.frame_set(frame)
             render_image(scene, folder / f"{frame:04d}.png")
             _log(f"Rendered frame {frame} of {first}-{last}")
-    _conclude(folder)
+    _conclude(options, folder, simulated)
 
 
 def find(options: argparse.Namespace) -> None:
@@ -470,7 +583,86 @@ def find(options: argparse.Namespace) -> None:
     if name not in bodies:
         raise SuppleError(f"Name a soft body by --object: {', '.join(bodies)}.")
     _log(actions.find(bpy.context, bodies[name], options.tool, _log))
-    _conclude(saved(output))
+    _conclude(options, saved(output))
+
+
+def sweep(options: argparse.Namespace) -> None:
+    """Simulate with many settings, in the solver's Python."""
+    _set_up(options)
+    captured = capture(bpy.context)
+    output = absolute_path(options.output or options.list.with_name(f"{options.list.stem}_sweep"))
+    with tempfile.TemporaryDirectory() as scene:
+        Job.create(Path(scene), captured.scene, captured.settings)
+        where = sweep_options.words_of(options)
+        words = [scene, str(absolute_path(options.list)), "--output", str(output), *where]
+        command, environment = solver_environment.worker_command("sweep", *words)
+        reason = ""
+        with subprocess.Popen(
+            [*command, "--stop-with-parent"],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            creationflags=solver_environment.NO_CONSOLE,
+        ) as process:
+            assert process.stderr is not None
+            for line in process.stderr:
+                if line.startswith("error: "):
+                    reason = line.removeprefix("error: ")
+                else:
+                    print(line, end="", file=sys.stderr, flush=True)
+        if process.returncode:
+            raise SuppleError(reason or f"The sweep ended with status {process.returncode}.")
+
+
+def batch(options: argparse.Namespace) -> None:
+    """Run the shots of a list, and report on them."""
+    described = parser("supple", with_file=False)
+
+    def problem(words: Sequence[str]) -> str:
+        printed = io.StringIO()
+        with contextlib.redirect_stderr(printed), contextlib.suppress(SystemExit):
+            described.parse_args(words)
+        return printed.getvalue().rpartition("error: ")[2].strip()
+
+    listed = shots.read(options.list, problem)
+    path = options.list
+    folder = absolute_path(options.report or path.with_name(f"{path.stem}_report"))
+    run = Batch(listed, folder, f"Batch {path.name}", options.jobs, options.again)
+    run.run(_log)
+    failed = [outcome.name for outcome in run.outcomes if outcome.state == report.FAILED]
+    _print_last(folder / "index.html")
+    if failed:
+        raise SuppleError(
+            f"{len(failed)} of {len(listed)} shots failed: {', '.join(failed)}. The report names "
+            "the reasons; the same command runs them again."
+        )
+
+
+def submit(options: argparse.Namespace) -> None:
+    """Write a job for a farm, or submit it."""
+    scene = bpy.context.scene
+    job = FarmJob.from_scene(scene, options.chunk or scene.supple.farm_chunk)
+    folder = _beside(options.output, "_job")
+    _log(farm_submit.submit(job, options.farm, folder, options.manager))
+    if not options.manager:
+        _print_last(folder)
+
+
+def job_type(options: argparse.Namespace) -> None:
+    """Copy the job type of Flamenco."""
+    _print_last(flamenco.copy_job_type(absolute_path(options.folder)))
+
+
+def install(options: argparse.Namespace) -> None:
+    """Install the solver's packages."""
+    packages = None if options.packages is None else absolute_path(options.packages)
+    solver_install.install(_log, packages)
+    environment = solver_environment.find()
+    assert environment is not None and environment.site is not None
+    _print_last(environment.site)
 
 
 def doctor(_: argparse.Namespace) -> None:
@@ -493,6 +685,8 @@ def _set_up(options: argparse.Namespace) -> None:
 
 def _apply(options: argparse.Namespace) -> None:
     props = bpy.context.scene.supple
+    for name, value in options.set:
+        assign(bpy.context.scene, name, value)
     if options.pre_roll is not None:
         props.pre_roll = options.pre_roll
     if options.device is not None:
@@ -539,8 +733,16 @@ def _wait(folder: Path) -> None:
         time.sleep(runs.LOG_SECONDS)
 
 
-def _conclude(result: Path) -> None:
-    """Print the path of the result as the last line, for scripts."""
+def _conclude(options: argparse.Namespace, result: Path, folder: Path | None = None) -> None:
+    """Write the report on a command, where one is wanted, and print the path of its result."""
+    if getattr(options, "report", None) is not None:
+        start = simulated_range(bpy.context.scene).start
+        report.write_result(absolute_path(options.report), folder, start, result)
+    _print_last(result)
+
+
+def _print_last(result: Path) -> None:
+    """Print the path of a result as the last line, for scripts."""
     # In a pipe, Blender's own output would otherwise come after it, at exit.
     ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None).fflush(None)
     print(result, flush=True)

@@ -34,12 +34,29 @@ class SupplePreferences(bpy.types.AddonPreferences):
         ),
         subtype="FILE_PATH",
     )
+    solver_wheels: StringProperty(
+        name="Solver Packages",
+        description=(
+            "Folder with the packages of the solver, for machines without a network. Empty "
+            "downloads them"
+        ),
+        subtype="DIR_PATH",
+    )
+    flamenco_manager: StringProperty(
+        name="Flamenco Manager",
+        description=(
+            "Address of the manager that Submit sends jobs to, such as http://flamenco:8080. "
+            "Empty writes a file instead"
+        ),
+    )
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.prop(self, "cache_folder")
         if self.cache_folder:
             self.layout.label(text=legible(_described(self.cache_folder)))
         self.layout.prop(self, "solver_python")
+        self.layout.prop(self, "solver_wheels")
+        self.layout.prop(self, "flamenco_manager")
         row = self.layout.row()
         row.operator(ids.INSTALL_SOLVER)
         row.operator(ids.DOCTOR)

@@ -17,6 +17,7 @@ from .errors import SuppleError
 from .garbage import kept_for_good
 from .job import memory
 from .job.files import why_not_written
+from .job.parent import stop_when_input_closes
 
 INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 STOPPED = "stopped; the frames so far are kept, and the same command goes on\n"
@@ -70,8 +71,12 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
         metavar="FOLDER",
         help="compile everything, and put it into a folder that comes with the extension",
     )
+    parser.add_argument(
+        "--serve", action="store_true", help="do the runs of sweeps that standard input asks for"
+    )
     arguments = parser.parse_args(words)
-    if arguments.job is None and not (arguments.standby or arguments.ship):
+    has_work = arguments.standby or arguments.ship or arguments.serve
+    if arguments.job is None and not has_work:
         parser.error("which job folder?")
     return arguments
 
@@ -80,11 +85,15 @@ def _work(arguments: argparse.Namespace) -> None:
     # Loaded here, as Ctrl-C may come meanwhile; a quarter of the time would go into garbage.
     with kept_for_good():
         from .job.warm_up import ship
-        from .job.worker import stop_when_input_closes, wait_for_job, work
+        from .job.worker import wait_for_job, work
 
     if arguments.ship:
         ship(arguments.ship)
         return
+    if arguments.serve:
+        from .sweep.worker import serve
+
+        serve()
     job = wait_for_job() if arguments.standby else arguments.job
     if arguments.stop_with_parent or arguments.standby:
         stop_when_input_closes()

@@ -53,6 +53,7 @@ _MAX_WAIT_SECONDS = 120.0
 _POLL_SECONDS = 0.01
 
 _last = threading.local()
+_most_threads = sys.maxsize
 
 # The loop that is being compiled, and those that it calls, each after its caller.
 _compiling: list[Any] = []
@@ -238,9 +239,16 @@ def _only_process(kept: Any) -> Iterator[None]:
         yield
 
 
+def limit_threads(count: int) -> None:
+    """Shares loops among so many threads at most, from now on in this process."""
+    global _most_threads
+    _most_threads = count
+
+
 def use_threads(work: int, work_per_thread: int) -> int:
     """Shares the next loops among as many threads as have enough to do each; how many those are."""
-    count = max(1, min(numba.config.NUMBA_NUM_THREADS, work // work_per_thread))
+    most = min(numba.config.NUMBA_NUM_THREADS, _most_threads)
+    count = max(1, min(most, work // work_per_thread))
     # To set it takes as long as a small loop; numba too keeps it for each thread.
     if getattr(_last, "count", 0) != count:
         numba.set_num_threads(count)

@@ -22,6 +22,11 @@ def tracks_tensors(kind: Kind) -> Kind:
 
     @functools.wraps(construct)
     def tracking(self: Any, *args: Any, **kwargs: Any) -> None:
+        # To bind arguments takes longer than most classes take to check them.
+        if not any(map(is_tracked, (*args, *kwargs.values()))):
+            object.__setattr__(self, _NAME, {})
+            construct(self, *args, **kwargs)
+            return
         bound = signature.bind(self, *args, **kwargs)
         tensors = {name: value for name, value in bound.arguments.items() if is_tracked(value)}
         bound.arguments.update({name: plain(value) for name, value in tensors.items()})

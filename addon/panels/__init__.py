@@ -28,4 +28,5 @@ CLASSES = [
     scene.SUPPLE_PT_force_fields,
     scene.SUPPLE_PT_simulation,
     scene.SUPPLE_PT_fields,
+    scene.SUPPLE_PT_farm,
 ]

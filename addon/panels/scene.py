@@ -7,13 +7,14 @@ import bpy
 
 from ...core.errors import SuppleError
 from ...core.results import RESULTS
-from .. import ids
+from .. import ids, preferences
 from ..cache import packed_frames, scene_cache
 from ..cache_folder import check_reachable
 from ..capture.contact import is_possible
 from ..capture.force_fields import absorbers, acting_fields
 from ..capture.integrators import is_adaptive
 from ..capture.objects import can_collide, soft_bodies
+from ..farm_formats import FLAMENCO
 from ..playback import fields
 from ..playback.fields import described_range, find_view, shown_name
 from ..reports import ignored
@@ -138,6 +139,19 @@ class SUPPLE_PT_fields(ScenePanel, bpy.types.Panel):
         write(layout, context, described_range(shown_name(view)), icon="COLOR")
         if fields.problem:
             write(layout, context, fields.problem, icon="ERROR")
+
+
+class SUPPLE_PT_farm(ScenePanel, bpy.types.Panel):
+    bl_label = "Render Farm"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, props = self.layout, context.scene.supple
+        draw_panel(layout, props, "farm")
+        if props.farm == FLAMENCO:
+            if (chosen := preferences.find()) is not None:
+                layout.prop(chosen, "flamenco_manager")
+            layout.operator(ids.COPY_JOB_TYPE, icon="COPYDOWN")
+        layout.operator(ids.SUBMIT, icon="EXPORT")
 
 
 def _draw_tick(layout: bpy.types.UILayout, context: bpy.types.Context, name: str) -> None:

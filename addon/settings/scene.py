@@ -7,6 +7,7 @@ import bpy
 
 from ...core.results import RESULTS
 from ...core.scene.integrator_table import INTEGRATORS
+from ..farm_formats import FORMATS, OPEN_JOB
 from . import (
     Setting,
     friction,
@@ -270,6 +271,22 @@ SCENE = [
         switch(True),
         "Stop a render at the first frame for which a body's simulated frames are missing. "
         "Off renders the body at rest and says so in the log",
+        changes_frames=False,
+    ),
+    Setting(
+        "farm",
+        "Farm",
+        menu(FORMATS, OPEN_JOB),
+        "Format of the job that Submit makes",
+        panel="farm",
+        changes_frames=False,
+    ),
+    Setting(
+        "farm_chunk",
+        "Frames per Task",
+        number(10, low=1, soft=(None, 100)),
+        "Number of frames that one task of the farm renders",
+        panel="farm",
         changes_frames=False,
     ),
     Setting("unsaved_name", "", text()),

@@ -21,7 +21,8 @@ from pathlib import Path
 import bpy
 
 from ...core.errors import SuppleError
-from ..paths import link_or_copy
+from .. import preferences
+from ..paths import absolute, link_or_copy
 from . import solver_environment, solver_packages, warm_worker
 from .solver_packages import REQUIREMENTS
 
@@ -46,9 +47,15 @@ def _megabytes(size: float) -> str:
     return f"{size:.0f} MB" if size < 1000.0 else f"{size / 1000.0:.1f} GB"
 
 
+def packages_folder() -> Path | None:
+    """The folder of packages that the user chose to install from; None to download them."""
+    path = getattr(preferences.find(), "solver_wheels", "")
+    return absolute(path) if path else None
+
+
 def why_offline() -> str:
-    """Why nothing can be downloaded, and the cure; empty where it can."""
-    if bpy.app.online_access:
+    """Why nothing can be downloaded, and the cure; empty where it can, or need not be."""
+    if bpy.app.online_access or packages_folder() is not None:
         return ""
     return (
         "Online access is off. Turn on Preferences > System > Network > Allow Online Access, "
@@ -64,13 +71,14 @@ def missing() -> list[str]:
     return solver_packages.missing(folder)
 
 
-def install(report: Callable[[str], object]) -> None:
-    """Installs and waits, handing each line that pip prints to ``report``.
+def install(report: Callable[[str], object], packages: Path | None = None) -> None:
+    """Installs and waits, handing each line that pip prints to ``report``; from a folder of
+    packages where one is given.
 
     Raises:
         SuppleError: when it cannot; an earlier installation is then untouched.
     """
-    installation = Installation()
+    installation = Installation(packages)
     try:
         while installation.running():
             for line in installation.lines(wait=0.2):
@@ -86,9 +94,20 @@ def install(report: Callable[[str], object]) -> None:
 class Installation:
     """pip at work. Ask now and then for its lines; call ``finish`` when it no longer runs."""
 
-    def __init__(self) -> None:
-        if reason := why_offline():
+    def __init__(self, packages: Path | None = None) -> None:
+        """
+        Args:
+            packages: a folder of packages to install from; None is that of the preferences, or the
+                network.
+        """
+        packages = packages or packages_folder()
+        if packages is None and (reason := why_offline()):
             raise SuppleError(reason)
+        if packages is not None and not any(packages.glob("*.whl")):
+            raise SuppleError(
+                f"{packages} holds no packages. Fill it with python3 dev.py wheels on a machine "
+                "with a network."
+            )
         folder = solver_environment.solver_folder()
         if folder is None:
             raise SuppleError(solver_environment.why_not_found())
@@ -97,7 +116,7 @@ class Installation:
         self._tail: list[str] = []
         self._queue: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._missing = missing()
-        command = _pip_command(self._part, self._missing)
+        command = _pip_command(self._part, self._missing, packages)
         try:
             shutil.rmtree(self._part, ignore_errors=True)
             self._part.mkdir(parents=True)
@@ -221,10 +240,13 @@ def _start(command: list[str]) -> subprocess.Popen[str]:
     )
 
 
-def _pip_command(target: Path, missing: Sequence[str]) -> list[str]:
-    """The pip command for all packages, or for missing ones that must fit the others."""
+def _pip_command(target: Path, missing: Sequence[str], packages: Path | None = None) -> list[str]:
+    """The pip command for all packages, or for missing ones that must fit the others; from a folder
+    or the network."""
     # With --target pip also works beside a Python that its system manages.
     options = ["--no-user", "--no-input", "--progress-bar", "off", "--disable-pip-version-check"]
+    if packages is not None:
+        options += ["--no-index", "--find-links", str(packages)]
     requirements = [*missing, "--constraint"] if missing else ["-r"]
     start = [sys.executable, "-s", *_pip()]
     return [*start, "install", "--target", str(target), *options, *requirements, str(REQUIREMENTS)]

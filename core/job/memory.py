@@ -60,6 +60,24 @@ def total_bytes() -> int | None:
     return _kilobytes(Path("/proc/meminfo"), "MemTotal")
 
 
+def available_bytes() -> int | None:
+    """The memory that new processes can take; None where the system does not tell."""
+    return _kilobytes(Path("/proc/meminfo"), "MemAvailable")
+
+
+def peak_with_children() -> int | None:
+    """The most memory that this process, or one of those it has waited for, has taken so far; None
+    where the system does not tell."""
+    if sys.platform == "win32":
+        return None
+    import resource
+
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    uses = [resource.getrusage(who).ru_maxrss for who in whose]
+    # Systems give it in kilobytes, but for macOS.
+    return max(uses) * (1 if sys.platform == "darwin" else 1024)
+
+
 def in_bytes(count: int) -> str:
     """Return a size in readable units, such as ``12.3 GB``."""
     value, unit = float(count), 0

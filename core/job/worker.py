@@ -171,15 +171,3 @@ def _prepared(job: Job) -> tuple[Scene, list[dict[str, Any]]]:
     except IntersectionError as error:
         job.write_intersections(error.report)
         raise
-
-
-def stop_when_input_closes() -> None:
-    """Ends this process when standard input does. Files are whole at any moment, so it may."""
-
-    def wait() -> None:
-        # Not through sys.stdin: its lock would still be held when the interpreter shuts down.
-        while os.read(STANDARD_INPUT, 4096):
-            pass
-        os._exit(3)
-
-    threading.Thread(target=wait, daemon=True).start()

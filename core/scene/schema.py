@@ -63,6 +63,7 @@ def kind_of(value: object) -> str:
     return "None" if value is None else f"of the kind {type(value).__name__}"
 
 
+@functools.cache
 def _kinds(hint: Any) -> list[type]:
     """Return the names and descriptions that an annotation allows; none for numbers and words."""
     if get_origin(hint) in (Union, UnionType, list):

@@ -22,6 +22,7 @@ LATE = {
     "meshing": "Blender's process names the ways to mesh, and has no numba",
     "potentials.registry": "scenes without stitches need no sparse matrices of scipy",
     "preparation.prepared": "scenes that touch nothing need no search for intersections",
+    "sweep.driver": "plans need no solver, and the runs are those of other processes",
     "system": "scenes without damping need no graphs of scipy",
 }
 

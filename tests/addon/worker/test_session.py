@@ -136,7 +136,7 @@ def test_a_worker_that_cannot_be_started_is_reported(job, monkeypatch):
 
 def test_the_worker_ends_with_the_program_that_started_it(job):
     """Blender that dies closes the worker's standard input."""
-    code = "from supple.core.job.worker import stop_when_input_closes as stop; stop(); "
+    code = "from supple.core.job.parent import stop_when_input_closes as stop; stop(); "
     process = subprocess.Popen(
         [sys.executable, "-c", code + "print('ready', flush=True); import time; time.sleep(60)"],
         stdin=subprocess.PIPE,

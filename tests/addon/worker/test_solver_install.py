@@ -36,7 +36,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr(
         solver_install,
         "_pip_command",
-        lambda target, missing: [sys.executable, "-c", code, str(target), *missing],
+        lambda target, missing, _=None: [sys.executable, "-c", code, str(target), *missing],
     )
 
 
@@ -218,3 +218,15 @@ def test_a_python_without_pip_uses_the_one_that_ensurepip_carries() -> None:
     output = subprocess.check_output([sys.executable, *runner, "--version"], text=True)
     assert output.startswith("pip ")
     assert runner != ["-m", "pip"]
+
+
+def test_a_folder_of_packages_needs_no_network(tmp_path: Path) -> None:
+    command = solver_install._pip_command(tmp_path, [], tmp_path / "packages")
+    start = command.index("--no-index")
+    assert command[start : start + 3] == ["--no-index", "--find-links", str(tmp_path / "packages")]
+    assert "--no-index" not in solver_install._pip_command(tmp_path, [])
+
+
+def test_a_folder_without_packages_is_named(tmp_path: Path, solver_folder: Path) -> None:
+    with pytest.raises(SuppleError, match=f"{tmp_path} holds no packages. Fill it with"):
+        solver_install.install(print, tmp_path)

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs of a sweep on a Dask cluster, whose machines share the folder of the sweep."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from ..errors import SuppleError
+from ..version import version
+from .folder import Row
+from .worker import run_one
+
+#: Seconds in which a scheduler has to answer, and to have a worker.
+PATIENCE_SECONDS = 10.0
+# Requests that wait for each worker, so that none has to wait for the next.
+_AHEAD = 3
+_MISSING = (
+    "A Dask cluster needs the package dask[distributed]. Install it in this Python with pip, or "
+    "leave --scheduler and --local-cluster out."
+)
+
+Log = Callable[[str], object]
+
+
+def rows(
+    requests: Iterator[dict[str, Any]], address: str | None, local: int | None, log: Log
+) -> Iterator[Row]:
+    """Do runs on a cluster, and yield their rows as they come.
+
+    Args:
+        requests: of ``run_one``.
+        address: of the scheduler, such as ``tcp://farm:8786``.
+        local: number of processes of a cluster on this machine, in place of an address.
+        log: takes news.
+
+    Raises:
+        SuppleError: there is no such scheduler, a worker has another version of Supple, or none is
+            left to do the rest.
+    """
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise SuppleError(_MISSING) from error
+    # Its own messages on lost workers come with tracebacks.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    with contextlib.ExitStack() as stack:
+        where: Any = address
+        if address is None:
+            where = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=local,
+                    threads_per_worker=1,
+                    memory_limit=0,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        try:
+            client = distributed.Client(where, timeout=PATIENCE_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise SuppleError(
+                f"There is no Dask scheduler at {address}: {error}. Start one with dask scheduler, "
+                "or leave --scheduler out."
+            ) from error
+        stack.enter_context(client)
+        _check_workers(client, address)
+        yield from _rows(distributed, client, requests, address or "this machine", log)
+
+
+def _check_workers(client: Any, address: str | None) -> None:
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE_SECONDS)
+    except TimeoutError as error:
+        raise SuppleError(
+            f"The Dask scheduler at {address} has no workers. Start some with dask worker "
+            f"{address}."
+        ) from error
+    for worker, answer in client.run(version, on_error="return").items():
+        if isinstance(answer, BaseException):
+            raise SuppleError(f"The worker {worker} has no Supple {version()}: {answer}.")
+        if answer != version():
+            raise SuppleError(
+                f"The worker {worker} runs Supple {answer}, and this is Supple {version()}. "
+                "Install one version everywhere."
+            )
+
+
+def _rows(
+    distributed: Any, client: Any, requests: Iterator[dict[str, Any]], where: str, log: Log
+) -> Iterator[Row]:
+    unfit: dict[str, str] = {}
+    sent: dict[Any, dict[str, Any]] = {}
+
+    def send(request: dict[str, Any]) -> Any:
+        workers = None
+        if unfit:
+            workers = [each for each in client.scheduler_info(-1)["workers"] if each not in unfit]
+            if not workers:
+                said = "; ".join(f"{worker}: {reason}" for worker, reason in unfit.items())
+                raise SuppleError(f"No worker is left to go on: {said}")
+        future = client.submit(_run_there, request, pure=False, workers=workers)
+        sent[future] = request
+        return future
+
+    ahead = _AHEAD * max(1, len(client.scheduler_info(-1)["workers"]))
+    first = [send(request) for _, request in zip(range(ahead), requests, strict=False)]
+    running = distributed.as_completed(first, loop=client.loop)
+    for future in running:
+        request = sent.pop(future)
+        if future.status == "cancelled":
+            raise SuppleError(
+                f"The Dask scheduler at {where} is gone. What was simulated is kept. Start it "
+                "again, then run the same command."
+            )
+        if (error := future.exception()) is not None:
+            row = {"error": str(error)}
+        else:
+            row = future.result()
+        worker = row.pop("worker", "")
+        if row.get("unfit"):
+            if worker not in unfit:
+                log(f"The worker {worker} is left out: {row['error']}")
+            unfit[worker] = row["error"]
+            running.add(send(request))
+            continue
+        if (following := next(requests, None)) is not None:
+            running.add(send(following))
+        yield {"index": request["index"], **row}
+
+
+def _run_there(request: dict[str, Any]) -> Row:
+    """A run, with the address of its worker."""
+    from distributed import get_worker
+
+    return {**run_one(request), "worker": get_worker().address}
