@@ -60,7 +60,7 @@ class SolverStatistics:
         return asdict(self)
 
 
-class Hindrance(IntEnum):
+class FallbackReason(IntEnum):
     """Why a frame was implicit where *Automatic* meant to take explicit steps."""
 
     NONE = 0
@@ -71,14 +71,14 @@ class Hindrance(IntEnum):
     @property
     def words(self) -> str:
         """Return the reason in words, such as ``surfaces are close``."""
-        return _HINDRANCES[self]
+        return _REASONS_IN_WORDS[self]
 
 
-_HINDRANCES = {
-    Hindrance.NONE: "",
-    Hindrance.CONTACT: "surfaces are close",
-    Hindrance.FLAT: "explicit steps press tets flat",
-    Hindrance.UNSTABLE: "explicit steps diverge",
+_REASONS_IN_WORDS = {
+    FallbackReason.NONE: "",
+    FallbackReason.CONTACT: "surfaces are close",
+    FallbackReason.FLAT: "explicit steps press tets flat",
+    FallbackReason.UNSTABLE: "explicit steps diverge",
 }
 
 
@@ -122,7 +122,7 @@ class State:
     clocks: NDArray[np.float64] | None = None
     unfolding: NDArray[np.int64] | None = None
     gave_up: bool = False
-    hindrance: Hindrance = Hindrance.NONE
+    hindrance: FallbackReason = FallbackReason.NONE
     impact_seconds: float = 0.0
     impact_step: float = 0.0
     energy_limit: float | None = None

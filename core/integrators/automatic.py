@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InstabilityError, SceneError
 from ..potentials.contact import accepted_moves
 from ..potentials.contact.clearance import Clearance, Trajectory
-from ..state import Hindrance, SolverStatistics, State
+from ..state import FallbackReason, SolverStatistics, State
 from ..system import System
 from .contact_failures import why_no_contact
 from .explicit_stepper import ExplicitStepper
@@ -143,9 +143,9 @@ class AutomaticStepper(TimeStepper):
 
     def advance(self, state: State) -> State:
         if state.gave_up:
-            return self._advance_implicitly(state, Hindrance.UNSTABLE)
+            return self._advance_implicitly(state, FallbackReason.UNSTABLE)
         if not self._is_clear(state):
-            return self._advance_with_contact(state, Hindrance.CONTACT)
+            return self._advance_with_contact(state, FallbackReason.CONTACT)
         try:
             after = self._contact_free.advance(self._without_contact(state))
         except InstabilityError as error:
@@ -156,19 +156,22 @@ class AutomaticStepper(TimeStepper):
         # A frame of another kind before has left its own.
         substeps = self._contact_free.substeps
         return replace(
-            state, substeps=substeps, solver_statistics=SolverStatistics(), hindrance=Hindrance.NONE
+            state,
+            substeps=substeps,
+            solver_statistics=SolverStatistics(),
+            hindrance=FallbackReason.NONE,
         )
 
     def _judged(self, state: State, after: State) -> State:
         """A frame without contact, or the one in its place."""
         clear = self._if_clear(state, after)
         if clear is None:
-            return self._advance_with_contact(state, Hindrance.CONTACT)
+            return self._advance_with_contact(state, FallbackReason.CONTACT)
         if not self._is_pressed_flat(state, clear):
             self._report_moves(state)
             return clear
         try:
-            return self._advance_with_contact(state, Hindrance.FLAT)
+            return self._advance_with_contact(state, FallbackReason.FLAT)
         except (SceneError, InstabilityError):
             self._current = self._contact_free
             self._report_moves(state)
@@ -192,7 +195,7 @@ class AutomaticStepper(TimeStepper):
         for first, last in pairwise(points):
             accepted_moves.report(clearance.surface, first, last)
 
-    def _advance_with_contact(self, state: State, hindrance: Hindrance) -> State:
+    def _advance_with_contact(self, state: State, hindrance: FallbackReason) -> State:
         """A frame with contact; implicit where explicit steps cannot take it."""
         with_contact = self.with_contact
         if with_contact is None:
@@ -202,24 +205,24 @@ class AutomaticStepper(TimeStepper):
         try:
             return replace(with_contact.advance(start), clearance=0.0)
         except InstabilityError:
-            return self._advance_implicitly(state, Hindrance.UNSTABLE)
+            return self._advance_implicitly(state, FallbackReason.UNSTABLE)
 
     def _volume_ratio(self, state: State) -> float:
         # Goals carry through tets that a pose squeezes, whatever the integrator.
         parts = self._system.elasticities
         return min(part.least_volume_ratio(state.positions) for part in parts)
 
-    def _advance_implicitly(self, state: State, hindrance: Hindrance) -> State:
-        stepper = self.calm if hindrance == Hindrance.UNSTABLE else self.implicit
+    def _advance_implicitly(self, state: State, hindrance: FallbackReason) -> State:
+        stepper = self.calm if hindrance == FallbackReason.UNSTABLE else self.implicit
         self._current = stepper
-        why = hindrance if _is_explicit(self._contact_free) else Hindrance.NONE
+        why = hindrance if _is_explicit(self._contact_free) else FallbackReason.NONE
         # Implicit steps lead what is animated to where it should be, or say what holds it.
         after = stepper.advance(replace(state, clocks=None))
         return replace(after, hindrance=why, clearance=0.0)
 
     def _give_up(self, state: State, error: InstabilityError) -> State:
         try:
-            return self._advance_implicitly(replace(state, gave_up=True), Hindrance.UNSTABLE)
+            return self._advance_implicitly(replace(state, gave_up=True), FallbackReason.UNSTABLE)
         except SceneError:
             # Where tets are inside out, the Neo-Hookean model knows explicit steps alone.
             raise error from None

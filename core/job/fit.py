@@ -35,7 +35,7 @@ from .fits import (
     MatchShape,
 )
 from .follow import FloatArray, Search, follow, positions, skin_of
-from .log import say
+from .log import report
 
 
 def find_throw(job: Job, request: HitTarget, observe: Observer) -> FoundThrow:
@@ -52,7 +52,7 @@ def find_throw(job: Job, request: HitTarget, observe: Observer) -> FoundThrow:
         try:
             return positions(job, request.body, request.frame, **throw)[-1]
         except InstabilityError as error:
-            say(f"a throw failed: {error}")
+            report(f"a throw failed: {error}")
             raise
 
     throws = Throws(
@@ -106,7 +106,7 @@ def fit(job: Job) -> None:
         nonlocal runs
         runs += 1
         fits.append_loss(job.folder, loss, done)
-        say(f"search {runs}, {loss:.4g} m")
+        report(f"search {runs}, {loss:.4g} m")
 
     fits.write_found(job.folder, _TOOLS[type(request)](job, request, observe))
 

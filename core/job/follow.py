@@ -36,7 +36,7 @@ from ..scene.soft_body import SoftBody
 from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
 from . import Job
 from .fits import FollowKeys, FoundControl
-from .log import say
+from .log import report
 from .run import simulator_of
 
 # Of implicit steps in place of others: with so many a bounce loses little.
@@ -76,7 +76,7 @@ class Search:
         try:
             return tool(**self.options)
         except DivergedStepError as error:
-            say(f"searching in steps of BDF2 instead: {error}")
+            report(f"searching in steps of BDF2 instead: {error}")
             return tool(**self.options | _implicit())
 
 

@@ -130,7 +130,7 @@ _MAX_LINE = 1000
 _SETTLING = "settling "
 
 
-def say(text: str) -> None:
+def report(text: str) -> None:
     """Prints a line at once. Nobody to read it, or a full disk, must not cost a frame."""
     try:
         print(text, flush=True)
@@ -139,9 +139,9 @@ def say(text: str) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def say_settling(names: list[str]) -> None:
+def report_settling(names: list[str]) -> None:
     """Print that bodies are put to rest before the first frame."""
-    say(f"{_SETTLING}{len(names)} bodies")
+    report(f"{_SETTLING}{len(names)} bodies")
 
 
 def is_settling(output: Path) -> bool:

@@ -17,7 +17,7 @@ from ..scene.scene import Scene
 from ..settled_start import settle_start
 from ..simulator import Frame, Simulator
 from . import Job, Settings, lock
-from .log import say, say_settling
+from .log import report, report_settling
 
 
 def simulate(job: Job) -> None:
@@ -30,14 +30,16 @@ def simulate(job: Job) -> None:
     _resume(job, simulator)
     stepper = simulator.stepper
     steps = "1 step" if stepper.substeps == 1 else f"{stepper.substeps} steps"
-    say(f"{stepper.label}, {steps} a frame")
+    report(f"{stepper.label}, {steps} a frame")
     count = job.settings.frame_count
     for frame in simulator.run(count - simulator.state.frame):
         _write(job, simulator, frame)
-        say(f"frame {frame.index} of {count}, {frame.report.seconds:.3f} s")
+        report(f"frame {frame.index} of {count}, {frame.report.seconds:.3f} s")
         statistics = frame.report.solver_statistics
         if not statistics.converged:
-            say(f"frame {frame.index} did not reach the tolerance: {statistics.termination_reason}")
+            report(
+                f"frame {frame.index} did not reach the tolerance: {statistics.termination_reason}"
+            )
 
 
 def simulator_of(scene: Scene, settings: Settings) -> Simulator:
@@ -61,17 +63,17 @@ def _resume(job: Job, simulator: Simulator) -> None:
     checkpoint, damage = job.read_checkpoint()
     last = -1 if checkpoint is None else checkpoint[0]
     for finding in damage:
-        say(f"{finding}: going on from {'the start' if last < 0 else f'frame {last}'}")
+        report(f"{finding}: going on from {'the start' if last < 0 else f'frame {last}'}")
     job.truncate_after(last)
     if checkpoint is None:
         _settle(simulator)
         _write(job, simulator, simulator.frame())
         return
     if lost := job.lost_records(last):
-        say(lost)
+        report(lost)
     damaged = job.damaged_frames(last)
     for index, finding in damaged.items():
-        say(f"{finding}: simulating again up to frame {index}")
+        report(f"{finding}: simulating again up to frame {index}")
     if damaged and not _repair(job, simulator, damaged):
         return
     try:
@@ -83,11 +85,11 @@ def _resume(job: Job, simulator: Simulator) -> None:
 
 def _settle(simulator: Simulator) -> None:
     """Put bodies to rest that begin on something, and say which."""
-    start = settle_start(simulator, say_settling)
+    start = settle_start(simulator, report_settling)
     if start.settled:
-        say(f"{', '.join(start.settled)} settled before the first frame")
+        report(f"{', '.join(start.settled)} settled before the first frame")
     if start.unstable:
-        say(f"{', '.join(start.unstable)} cannot rest where it begins")
+        report(f"{', '.join(start.unstable)} cannot rest where it begins")
 
 
 def _repair(job: Job, simulator: Simulator, damaged: Collection[int]) -> bool:
@@ -104,7 +106,7 @@ def _repair(job: Job, simulator: Simulator, damaged: Collection[int]) -> bool:
             job.write_fields(frame.index, _fields(frame))
             job.write_frame(frame.index, positions)
         elif job.read_frame(frame.index).tobytes() != positions.tobytes():
-            say(f"frame {frame.index} comes out otherwise here: simulating all from there on")
+            report(f"frame {frame.index} comes out otherwise here: simulating all from there on")
             job.truncate_after(frame.index - 1)
             _write(job, simulator, frame)
             return False

@@ -22,7 +22,7 @@ from ..errors import SuppleError
 from ..garbage import kept_for_good
 from ..scene.scene import Scene
 from . import tiny_scenes
-from .log import last_line, say
+from .log import last_line, report
 from .tiny_scenes import Piece
 
 # As modules are loaded from it, by which numba tells installations apart.
@@ -66,7 +66,7 @@ _MARK = "prepared"
 
 def prepare_for(scene: Scene) -> None:
     """Loads and compiles what the first frames of such a scene need."""
-    _prepare(_say_when_compiling)
+    _prepare(_report_when_compiling)
     _prepare(tiny_scenes.tetrahedra)
     _prepare(tiny_scenes.explicit_steps)
     if any(body.plasticity is not None for body in scene.bodies):
@@ -97,11 +97,11 @@ def prepare_everything(stop_event: threading.Event) -> None:
         # Where nothing can be written, loops are not kept either: the next session begins anew.
         with contextlib.suppress(OSError):
             (Path(folder) / _MARK).write_bytes(_fingerprint().encode())
-    say("prepared")
+    report("prepared")
 
 
 def _prepare_all() -> None:
-    _prepare(_say_when_compiling)
+    _prepare(_report_when_compiling)
     for piece in tiny_scenes.PIECES:
         _stop_if_wanted()
         _prepare(piece)
@@ -146,10 +146,10 @@ def progress(output: Path) -> float | None:
     return float(share) if is_share else None
 
 
-def say_compiling() -> None:
+def report_compiling() -> None:
     """Prints how many of all loops are kept, if this process compiles one right now."""
     if _is_compiling:
-        say(f"{_PREPARING}{kept_share():.2f}")
+        report(f"{_PREPARING}{kept_share():.2f}")
 
 
 _lock = threading.Lock()
@@ -171,7 +171,7 @@ def _prepare(piece: Piece) -> None:
             _prepared.add(piece)
 
 
-def _say_when_compiling() -> None:
+def _report_when_compiling() -> None:
     first_use.silence()
     from numba.core import event
 
@@ -179,7 +179,7 @@ def _say_when_compiling() -> None:
         def on_start(self, event: object) -> None:
             global _is_compiling
             _is_compiling = True
-            say_compiling()
+            report_compiling()
             # A piece takes up to half a minute, and a loop a few seconds.
             _stop_if_wanted()
 

@@ -15,8 +15,8 @@ from ..errors import DamageError, IntersectionError, JobError, SuppleError
 from ..preparation.prepared import prepare
 from ..version import version
 from . import OUTPUT, Job, files, fits, lock
-from .log import say
-from .warm_up import prepare_everything, prepare_for, say_compiling
+from .log import report
+from .warm_up import prepare_everything, prepare_for, report_compiling
 
 if TYPE_CHECKING:
     from ..scene.scene import Scene
@@ -48,7 +48,7 @@ def wait_for_job() -> Path:
     for stream in (STANDARD_OUTPUT, STANDARD_ERROR):
         os.dup2(output, stream)
     os.chdir(folder)
-    say_compiling()
+    report_compiling()
     return folder
 
 
@@ -65,7 +65,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
     """
     job = Job(folder)
     if _has_tet_scene(job) and (mesh_only or _has_frames(job)):
-        _say_reports(job)
+        _report_meshes(job)
         return
     with lock.hold(folder):
         # Loading the solver takes longer than filling a mesh: do both at once.
@@ -78,7 +78,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
             files.remove_unfinished(place)
         if not _has_tet_scene(job):
             job.write_tet_scene(*_prepared(job))
-        _say_reports(job)
+        _report_meshes(job)
         if mesh_only:
             return
         loading.join()
@@ -119,7 +119,7 @@ def _has_tet_scene(job: Job) -> bool:
     try:
         is_of_scene, frames_version = job.is_of_scene(), job.version
     except DamageError as error:
-        say(f"{error.finding}: filling again")
+        report(f"{error.finding}: filling again")
         return False
     if is_of_scene or not job.has_frame(0):
         return is_of_scene
@@ -145,11 +145,11 @@ def _has_frames(job: Job) -> bool:
     count = job.settings.frame_count
     _, damage = job.read_checkpoint()
     for finding in damage:
-        say(f"{finding}: more frames cannot go on from there")
+        report(f"{finding}: more frames cannot go on from there")
     if lost := job.lost_records(count):
-        say(lost)
+        report(lost)
     by = "" if job.version == version() else f", simulated by Supple {job.version}"
-    say(f"all frames up to {count} are there{by}")
+    report(f"all frames up to {count} are there{by}")
     return True
 
 
@@ -158,9 +158,9 @@ def _is_complete(job: Job) -> bool:
     return job.has_frame(count) and not job.damaged_frames(count)
 
 
-def _say_reports(job: Job) -> None:
-    for report in job.mesh_reports():
-        say(f"{report['name']}: {report['summary']}")
+def _report_meshes(job: Job) -> None:
+    for mesh_report in job.mesh_reports():
+        report(f"{mesh_report['name']}: {mesh_report['summary']}")
 
 
 def _prepared(job: Job) -> tuple[Scene, list[dict[str, Any]]]:
