@@ -42,6 +42,8 @@ _LIGHT = np.array([-0.48, 0.6, 0.64])
 _DARKEST = 0.35
 # Free space around the bodies, of the height of the picture.
 _MARGIN = 0.06
+# By which triangles overlap, in parts of their sides, so that no pixel between two is left out.
+_SEAM = 1e-6
 
 
 def draw_frame(job: Job, index: int, size: tuple[int, int] = SIZE) -> Image:
@@ -105,31 +107,46 @@ def _fill(image: Image, depth: NDArray[np.float64], corners: Points, colour: Any
     # In pixels y points down.
     light = np.clip(normal @ (_LIGHT * (1.0, -1.0, 1.0)), 0.0, 1.0)
     shade = _DARKEST + (1.0 - _DARKEST) * light
-    longest = np.abs(np.diff(corners[:, [0, 1, 2, 0], :2], axis=1)).max(axis=(1, 2))
-    parts = 2 ** np.ceil(np.log2(np.maximum(2.0 * longest, 1.0))).astype(int)
-    # No more samples than the longest side of the picture can show.
-    parts = np.minimum(parts, 2 ** int(np.ceil(np.log2(2 * max(image.shape)))))
-    for count in np.unique(parts):
-        chosen = np.flatnonzero(parts == count)
-        u, v = np.divmod(np.arange((count + 1) ** 2), count + 1)
-        inside = u + v <= count
-        weights = np.stack([count - u - v, u, v], axis=1)[inside] / count
-        at = np.einsum("sk,tkc->tsc", weights, corners[chosen]).reshape(-1, 3)
-        tones = np.repeat(shade[chosen], len(weights))
-        _splat(image, depth, at, tones[:, None] * colour)
+    low = np.clip(np.floor(corners[..., :2].min(axis=1)), 0, image.shape[1::-1])
+    high = np.clip(np.ceil(corners[..., :2].max(axis=1)), 0, image.shape[1::-1])
+    # Triangles whose pixels fit into squares of one size are drawn together.
+    sides = 2 ** np.ceil(np.log2(np.maximum((high - low).max(axis=1), 1.0))).astype(int)
+    for side in np.unique(sides):
+        chosen = np.flatnonzero(sides == side)
+        at, inside = _pixels(corners[chosen], low[chosen], side)
+        tones = np.broadcast_to(shade[chosen, None], inside.shape)[inside]
+        _put(image, depth, at[inside], tones[:, None] * colour)
 
 
-def _splat(image: Image, depth: NDArray[np.float64], at: Points, colours: Points) -> None:
-    x, y = np.floor(at[:, :2]).astype(int).T
-    inside = (x >= 0) & (x < image.shape[1]) & (y >= 0) & (y < image.shape[0])
-    x, y, z, colours = x[inside], y[inside], at[inside, 2], colours[inside]
-    # The nearest sample of each pixel comes last.
+def _pixels(
+    corners: Points, low: Points, side: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """The (T, side², 3) middles of pixels and their depths on (T, 3, 3) triangles, in squares that
+    begin at the (T, 2) pixels ``low``; and whether each is inside of its triangle."""
+    y, x = np.divmod(np.arange(side * side), side)
+    middles = low[:, None] + np.stack([x, y], axis=1) + 0.5
+    first, (across, along) = corners[:, 0], (corners[:, k] - corners[:, 0] for k in (1, 2))
+    area = across[:, 0] * along[:, 1] - across[:, 1] * along[:, 0]
+    # Triangles on edge show nothing.
+    scale = np.divide(1.0, area, out=np.zeros_like(area), where=area != 0.0)[:, None]
+    dx, dy = middles[..., 0] - first[:, 0, None], middles[..., 1] - first[:, 1, None]
+    u = (dx * along[:, 1, None] - dy * along[:, 0, None]) * scale
+    v = (dy * across[:, 0, None] - dx * across[:, 1, None]) * scale
+    inside = (u >= -_SEAM) & (v >= -_SEAM) & (u + v <= 1.0 + _SEAM) & (scale != 0.0)
+    depths = first[:, 2, None] + u * across[:, 2, None] + v * along[:, 2, None]
+    return np.concatenate([middles, depths[..., None]], axis=2), inside
+
+
+def _put(image: Image, depth: NDArray[np.float64], at: Points, colours: Points) -> None:
+    """Draw pixels in front of all that is there."""
+    x, y = at[:, 0].astype(int), at[:, 1].astype(int)
+    seen = (x < image.shape[1]) & (y < image.shape[0])
+    x, y, z, colours = x[seen], y[seen], at[seen, 2], colours[seen]
+    # The nearest of each pixel comes last.
     order = np.argsort(z, kind="stable")
-    x, y, z, colours = x[order], y[order], z[order], colours[order]
-    front = z >= depth[y, x]
-    x, y, z, colours = x[front], y[front], z[front], colours[front]
-    depth[y, x] = z
-    image[y, x] = colours.astype(np.uint8)
+    order = order[z[order] >= depth[y[order], x[order]]]
+    depth[y[order], x[order]] = z[order]
+    image[y[order], x[order]] = colours[order].astype(np.uint8)
 
 
 def _surfaces(job: Job, index: int) -> list[tuple[Points, NDArray[np.int32]]]:
