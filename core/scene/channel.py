@@ -91,6 +91,7 @@ class Channel:
 
     @property
     def is_constant(self) -> bool:
+        """Whether there is one sample alone, so that the value never changes."""
         return len(self.samples) == 1
 
     def at(self, frame: int, fraction: float = 0.0) -> NDArray[np.float64]:
