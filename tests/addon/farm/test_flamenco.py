@@ -17,11 +17,13 @@ from typing import Any
 import bpy
 import pytest
 
-from supple.addon import command_line, preferences
+from supple.addon import command_line, ids, preferences
 from supple.addon.farm import flamenco
 from supple.addon.farm.farm_job import FarmJob
+from supple.addon.panels.scene import SUPPLE_PT_farm
 from supple.core.errors import SuppleError
 
+from ..layout import drawn
 from .farm_scene import save
 
 JOB = FarmJob(
@@ -189,3 +191,12 @@ def test_the_buttons_submit_and_copy_the_job_type(addon, tmp_path: Path) -> None
     assert (tmp_path / "scripts" / flamenco.JOB_TYPE.name).exists()
     with pytest.raises(RuntimeError, match="Choose the folder scripts"):
         bpy.ops.supple.copy_job_type()
+
+
+def test_the_panel_has_what_the_farm_needs(addon) -> None:
+    props = bpy.context.scene.supple
+    props.farm = "open_job"
+    shown = drawn(SUPPLE_PT_farm, None)
+    assert shown.settings == ["farm", "farm_chunk"] and shown.buttons == [ids.SUBMIT]
+    props.farm = "flamenco"
+    assert drawn(SUPPLE_PT_farm, None).buttons == [ids.COPY_JOB_TYPE, ids.SUBMIT]
