@@ -122,7 +122,8 @@ def movers(obj: bpy.types.Object) -> list[str]:
 
 
 def _movers(obj: bpy.types.Object, followers: frozenset[bpy.types.Object]) -> list[str]:
-    """
+    """Return the objects that can move an object.
+
     Args:
         followers: the objects that follow the object, and so cannot move it.
     """

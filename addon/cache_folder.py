@@ -48,7 +48,8 @@ def resolved(text: str, file: Path | None) -> Path:
 
 
 def check_reachable(folder: Path) -> None:
-    """
+    """Refuse a folder that cannot be made.
+
     Raises:
         SuppleError: when a folder neither is there nor can be made, as far as can be seen without
             making it.
@@ -96,7 +97,8 @@ def _why_not_whole(text: str) -> str:
 
 
 def _check(folder: Path, start: Path) -> None:
-    """
+    """Refuse a folder whose path is not usable.
+
     Args:
         folder: where frames are to lie.
         start: the folder of the .blend file.

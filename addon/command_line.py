@@ -225,7 +225,8 @@ def saved(output: Path) -> Path:
 
 
 def check_camera(scene: bpy.types.Scene) -> None:
-    """
+    """Refuse a scene without a usable camera before it is simulated.
+
     Raises:
         SuppleError: when Blender would refuse to render, after all is simulated.
     """
@@ -286,7 +287,8 @@ def _why_not_whole(image: Path) -> str:
 
 
 def finished(result: set[str]) -> None:
-    """
+    """Refuse to go on after an operator that did not finish.
+
     Raises:
         SuppleError: when one of Blender's operators did not finish.
     """
@@ -749,7 +751,8 @@ def _print_last(result: Path) -> None:
 
 
 def _check_opened() -> None:
-    """
+    """Refuse to go on without the file that was asked for.
+
     Raises:
         SuppleError: when Blender goes on with its startup file, since it cannot read the one that
             it was given.

@@ -24,7 +24,8 @@ YIELD_STRESS_PA, HARDENING_PA, CREEP_TIME_S = 2e3, 1e4, 0.1
 
 @dataclass(frozen=True)
 class Case:
-    """
+    """A case whose gradients are timed.
+
     Args:
         is_for_rest: whether the gradient is by that, and not by Young's modulus.
     """

@@ -41,7 +41,8 @@ def parts() -> dict[str, Callable[[], dict[str, Any]]]:
 
 
 def _compare(edge_length: float | None) -> dict[str, Any]:
-    """
+    """Compare the time of gradients with a peer's.
+
     Args:
         edge_length: of the monkey's tets; None for the block.
     """

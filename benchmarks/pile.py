@@ -25,7 +25,8 @@ FRAME_RATE, FRAMES, GRAVITY = 24, 36, 9.81
 
 @dataclass(frozen=True, eq=False)
 class Pile:
-    """
+    """A pile of bodies that fall.
+
     Args:
         starts: (B, N, 3) where the bodies begin, in metres, at rest and without strain.
         tets: (M, 4) of each body.

@@ -69,7 +69,8 @@ whose runs use the same barrier.
 
 
 def section(figures: dict[str, Any], cases: Sequence[str]) -> str:
-    """
+    """Write the section on engines side by side.
+
     Args:
         figures: all that are kept.
         cases: the names of all that there could be.

@@ -33,7 +33,8 @@ MEASURED = "measured"
 
 @dataclass
 class Store:
-    """
+    """Kept figures in a file.
+
     Args:
         path: of the file, which need not exist yet.
         figures: all that is in it.

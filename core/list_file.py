@@ -48,7 +48,8 @@ class ListFile:
         return ListError(f"{self.path.name}{'' if line is None else f', line {line}'}: {text}")
 
     def check_keys(self, table: Any, place: Place, known: Iterable[str], what: str) -> None:
-        """
+        """Refuse unknown keys of a table.
+
         Raises:
             ListError: the first key of a table that is not known, with its line.
         """

@@ -64,7 +64,8 @@ class _Hold:
 
 
 class Releases:
-    """
+    """The pins, attachments and stitches of a scene that can let go.
+
     Args:
         scene: all of whose bodies have tetrahedra.
     """
@@ -115,7 +116,8 @@ class Releases:
         return mask
 
     def check(self, mask: Mask | None) -> None:
-        """
+        """Check a mask of releases.
+
         Raises:
             JobError: when it is not of this scene.
         """

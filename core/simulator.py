@@ -162,7 +162,7 @@ class Simulator:
         self._unfolding = Unfolding(self.system, not isinstance(self._integrator, XPBD))
 
     def go_on_from(self, state: State) -> None:
-        """Goes to a state that another simulator of the scene was in.
+        """Go to a state that another simulator of the scene was in.
 
         Raises:
             JobError: when it does not fit what lets go.
@@ -212,7 +212,7 @@ class Simulator:
         begin_frame(self.system, self.state)
 
     def run(self, frames: int) -> Iterator[Frame]:
-        """Simulates ``frames`` more frames, yielding each as it is done.
+        """Simulate ``frames`` more frames, and yield each as it is done.
 
         Raises:
             InstabilityError: when a frame diverges; the frames before it stand.
@@ -230,7 +230,7 @@ class Simulator:
             yield frame
 
     def settle(self, accuracy: StaticAccuracy = EXACT) -> Frame:
-        """Goes to the static equilibrium that the present state would come to; its frame.
+        """Go to the static equilibrium of the present state; return its frame.
 
         Args:
             accuracy: when it is near enough.
@@ -267,7 +267,7 @@ class Simulator:
             torch.set_num_threads(before)
 
     def frame(self, began: float | None = None) -> Frame:
-        """The present state as a frame; ``began`` is when its computation did."""
+        """Return the present state as a frame; ``began`` is when its computation did."""
         state, system = self.state, self.system
         system.go_to(state.frame, 0.0)
         volume_ratios = system.volume_ratios(state.positions)

@@ -195,7 +195,8 @@ class System(Nodes):
                 part.limit_poisson(torch.as_tensor(soft, device=self.device), highest)
 
     def check_forces(self, state: State) -> None:
-        """
+        """Refuse positions at which a pressure has burst its body.
+
         Raises:
             InstabilityError: when a pressure has burst its body.
         """

@@ -60,7 +60,8 @@ def _filled(material: Material, mesh: TetMesh) -> Material:
 
 
 class TetEnergies:
-    """
+    """The energies of tetrahedra, merged by model.
+
     Args:
         bodies, meshes: they go together.
         offsets: index of the first vertex of each among all.

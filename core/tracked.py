@@ -48,7 +48,8 @@ def is_tracked(value: object) -> bool:
 
 
 def refuse_tracked(value: object, what: str) -> None:
-    """
+    """Refuse tensors that require grad where nothing can be differentiated by them.
+
     Raises:
         SceneError: when a tensor requires grad where nothing can be differentiated by it.
     """

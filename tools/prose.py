@@ -49,6 +49,7 @@ _HEADLESS = re.compile(
     r"|the (?:first|last|other|others|same))\s+(?P<next>[a-z]+)",
     re.IGNORECASE,
 )
+_SECTION = re.compile(r"(?:Args|Raises|Returns|Yields|Sources?):")
 # Shapes, such as "(V, 3) of", and the word behind them.
 _SHAPES = re.compile(r"(?:\([^()]*\)(?:,? and |, | or )?)+\s*(?P<next>[a-z]+)")
 _BEFORE_NOUNS = frozenset({"a", "an", "least", "one", "the", "their", "whether"})
@@ -95,6 +96,8 @@ def docstring_problem(docstring: str) -> tuple[str, str] | None:
     words = re.findall(r"[A-Za-z]+", first)
     if words and words[0] in FORBIDDEN_FIRST_WORDS and first.startswith(words[0]):
         return "first word", first
+    if _SECTION.match(first):
+        return "summary", first
     headless = _HEADLESS.match(first)
     is_headless = headless is not None and headless["next"].lower() in _FUNCTION_WORDS
     if shapes := _SHAPES.match(first):

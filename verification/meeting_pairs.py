@@ -47,7 +47,8 @@ class MoveCheck:
     pairs: int = 0
 
     def __call__(self, surface: CollisionSurface, before: Points, after: Points) -> None:
-        """
+        """Check a move for meeting pairs.
+
         Raises:
             MeetingPairsError: a pair of a vertex and a face, or of two edges, meets.
         """

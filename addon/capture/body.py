@@ -361,7 +361,8 @@ _REACH_RATIO = 0.75
 def check_pins(
     context: bpy.types.Context, obj: bpy.types.Object, pins: Pins, shape: Shape, unit: float
 ) -> None:
-    """
+    """Refuse pins that cannot be simulated.
+
     Args:
         shape: of the object at the present frame.
         unit: metres in a Blender unit.

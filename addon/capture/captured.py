@@ -86,7 +86,8 @@ class Capture:
         return [objects.get(body.uid) for body in self.objects]
 
     def check_left(self) -> None:
-        """
+        """Refuse to go on without a soft body.
+
         Raises:
             GoneError: when none of the objects is a soft body any more.
         """

@@ -21,7 +21,8 @@ WEIGHT_THRESHOLD = 0.5
 
 
 def find_group(obj: bpy.types.Object, name: str, use: str) -> bpy.types.VertexGroup:
-    """
+    """Return the vertex group of a name.
+
     Raises:
         CaptureError: when the object has none of this name.
     """

@@ -46,7 +46,8 @@ class Pins:
 
     @staticmethod
     def read(obj: bpy.types.Object) -> Pins:
-        """
+        """Read the pins of an object from its vertex group.
+
         Raises:
             CaptureError: when the group does not exist, is empty, or pins every vertex.
         """

@@ -68,7 +68,8 @@ class RestShapeRecording:
         self.recording = Recording(read, is_animated(obj.data.shape_keys))
 
     def described(self, matrix: Matrices, unit: float) -> RestShape:
-        """
+        """Describe the rest shape of an object for the solver.
+
         Args:
             matrix: (4, 4) object to world at the start, in Blender units.
             unit: metres in a Blender unit.

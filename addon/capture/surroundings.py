@@ -36,7 +36,8 @@ def time_scale_recording(scene: bpy.types.Scene) -> Recording:
 
 
 def checked_time_scale(channel: Channel, frames: range) -> Channel:
-    """
+    """Return the time scale, checked.
+
     Raises:
         CaptureError: where time would stand still or run back.
     """

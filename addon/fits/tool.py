@@ -48,7 +48,8 @@ class Question:
 
 @dataclass(frozen=True)
 class Tool:
-    """
+    """A tool that searches for something and sets the result.
+
     Args:
         label, description, icon: of its button.
         settings: names of the object's settings that it reads.

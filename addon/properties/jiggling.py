@@ -183,7 +183,8 @@ class _Plan:
 
 
 def _plan(context: bpy.types.Context, obj: bpy.types.Object, choices: Jiggle) -> _Plan:
-    """
+    """Return the plan of a jiggling object.
+
     Raises:
         SuppleError: without the bones or the group that are wanted, or weights in that.
     """

@@ -228,7 +228,8 @@ def _ancestry(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
 def _modifier_messages(
     obj: bpy.types.Object, modifiers: list[bpy.types.Modifier], points: int | None
 ) -> Iterator[str]:
-    """
+    """Yield messages about modifiers that have no effect.
+
     Args:
         points: that each modifier finds; None where that is not known.
     """

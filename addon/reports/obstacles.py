@@ -500,7 +500,8 @@ class _Rays:
 
     @staticmethod
     def along(points: Points, way: Vectors, behind: float) -> _Rays:
-        """
+        """Return the rays of points along the pieces of a way.
+
         Args:
             points: (S, 3) that go the way.
             way: (K, 3) displacements.

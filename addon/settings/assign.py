@@ -18,7 +18,8 @@ _NUMBERS = ("INT", "FLOAT")
 
 
 def check_name(name: str) -> None:
-    """
+    """Refuse the name of a setting that does not exist.
+
     Raises:
         SuppleError: no setting has this name.
     """

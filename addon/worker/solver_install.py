@@ -95,7 +95,8 @@ class Installation:
     """pip at work. Ask now and then for its lines; call ``finish`` when it no longer runs."""
 
     def __init__(self, packages: Path | None = None) -> None:
-        """
+        """Prepare an installation.
+
         Args:
             packages: a folder of packages to install from; None is that of the preferences, or the
                 network.

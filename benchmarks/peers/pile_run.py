@@ -36,7 +36,8 @@ class PilePeer(Protocol):
 
 @dataclass(frozen=True)
 class PileEngine:
-    """
+    """An engine that simulates the pile.
+
     Args:
         label: what it is called in tables.
         module, name: where its ``PilePeer`` is.

@@ -21,7 +21,7 @@ from ..system import System
 from .ground_adjoint import GroundAdjoint, GroundReaction, PointGroundAdjoint, embedded_step
 from .plastic_adjoint import CompiledPlasticAdjoint, PlasticAdjoint, plastic_adjoint
 from .quantities import Quantities
-from .step_adjoint import StepAdjoint, StepRecord, SymplecticAdjoint, stages_of
+from .step_adjoint import StepAdjoint, StepHistory, SymplecticAdjoint, stages_of
 
 
 class RungeKuttaAdjoint(StepAdjoint):
@@ -35,7 +35,7 @@ class RungeKuttaAdjoint(StepAdjoint):
     of symplectic Euler to v‴, R = (v‴ − v″)/σ.
     """
 
-    def _move_back(self, course: StepRecord, frame: int, since: float, until: float) -> None:
+    def _move_back(self, course: StepHistory, frame: int, since: float, until: float) -> None:
         step, whole, began = self._step, self.span(1.0), course.velocities
         accelerations = self._accelerations(course)
         first, reaction = accelerations[0], self._predicted(course)
@@ -121,7 +121,7 @@ class RungeKuttaAdjoint(StepAdjoint):
             stages.append(stage)
         return stages
 
-    def _accelerations(self, course: StepRecord) -> list[Tensor]:
+    def _accelerations(self, course: StepHistory) -> list[Tensor]:
         """Return the accelerations of each stage; that of the last from the end of the step,
         where it is needed.
         """
@@ -141,7 +141,7 @@ class RungeKuttaAdjoint(StepAdjoint):
             first + left / (weight * self._step * self.span(1.0 - node).retention),
         ]
 
-    def _predicted(self, course: StepRecord) -> GroundReaction | None:
+    def _predicted(self, course: StepHistory) -> GroundReaction | None:
         """Return the ground's reaction at the end of a step of symplectic Euler."""
         meeting = self._meeting(course, 0)
         if meeting is None or self.ground is None:
@@ -159,7 +159,7 @@ class RungeKuttaAdjoint(StepAdjoint):
         reaction: GroundReaction,
         grad_pushed: Tensor,
         grad_place: Tensor,
-        course: StepRecord,
+        course: StepHistory,
         grad_first: Tensor,
     ) -> None:
         """From the (3, N) gradients by a_0 + R and by x' to those by x, v and a_0 of the
@@ -185,7 +185,8 @@ class RungeKuttaAdjoint(StepAdjoint):
 
 @dataclass(frozen=True)
 class _Frame:
-    """
+    """A frame of explicit steps.
+
     Args:
         before: the state that it began at.
         steps: how many it took.
@@ -302,7 +303,7 @@ class ExplicitRun:
             record = _Record(back.ground, len(stages_of(self._integrator)[0]) - 1)
             step.record = record
             for number in numbers:
-                record.courses.append(StepRecord(step.velocities.clone()))
+                record.courses.append(StepHistory(step.velocities.clone()))
                 step.prescribe(before.frame, number / count, (number + 1) / count)
                 strains.append(tets.plastic)
                 step.advance()
@@ -330,7 +331,7 @@ class _Record:
 
     def __init__(self, ground: GroundAdjoint[Any] | None, stages: int) -> None:
         self._ground, self._stages = ground, stages
-        self.courses: list[StepRecord] = []
+        self.courses: list[StepHistory] = []
 
     def accelerates(self, acceleration: Tensor) -> None:
         if len(self.courses[-1].accelerations) < self._stages:

@@ -57,7 +57,8 @@ class Controlled(Protocol):
 
 @dataclass(frozen=True)
 class LeastControl:
-    """
+    """The control of least size that brings a body near its keys.
+
     Args:
         control: found.
         residual: (R,) there.
@@ -230,7 +231,8 @@ class Key:
 
 @dataclass(frozen=True)
 class Following:
-    """
+    """The result of a search for accelerations or pins through keys.
+
     Args:
         scene: with the accelerations, or the pin path, that were found.
         accelerations: (T, n, 3) of the vertices of the body, or of its pins, after each frame, in

@@ -19,7 +19,8 @@ from .quantities import Quantities
 
 @dataclass(frozen=True)
 class _Elastic:
-    """
+    """The adjoint of elastic forces by a compiled kernel.
+
     Args:
         names: of quantities of (M,) numbers.
         works: of each of them the gradient, which grows.

@@ -32,7 +32,8 @@ from .tape_contact import TapeContact
 
 
 class Gradients:
-    """
+    """The gradients of a system's energies on autograd's tape.
+
     Args:
         system: whose energies they are.
         solved: whether implicit steps take them.

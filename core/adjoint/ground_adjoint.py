@@ -140,7 +140,8 @@ class GroundReaction:
 
 @dataclass(frozen=True)
 class VertexMeeting(Meeting):
-    """
+    """The meeting of vertices with the ground.
+
     Args:
         rows: (K,) of the vertices among those of the ground.
     """

@@ -186,7 +186,8 @@ Flight = Callable[[Scene], FloatArray]
 
 @dataclass(frozen=True)
 class Throw:
-    """
+    """The throw that comes nearest to a target.
+
     Args:
         scene: with this throw.
         velocity: in m/s.

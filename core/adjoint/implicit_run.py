@@ -88,7 +88,8 @@ RESIDUAL_TOLERANCE, PRECONDITIONER_TOLERANCE = 1e-7, 0.03
 
 
 class TransposedSolve:
-    """
+    """The solver of linear systems with the second derivatives H of a step.
+
     Args:
         objective: whose second derivatives H are.
     """
@@ -186,7 +187,8 @@ class TransposedSolve:
 
 @dataclass(frozen=True)
 class _Step:
-    """
+    """An implicit step.
+
     Args:
         before: the state that it began at.
         ends: (3, N) where its stages ended.
@@ -210,7 +212,8 @@ class _Step:
 
 
 class _TapeStage(NamedTuple):
-    """
+    """A stage of a step on autograd's tape.
+
     Args:
         step: as energies begin it.
         end: (3, N) leaf of the tape where it ended.

@@ -39,7 +39,8 @@ MAX_LOGARITHM = 7.0
 
 @dataclass(frozen=True)
 class Match:
-    """
+    """The stiffness that matches shapes best.
+
     Args:
         scene: with the stiffness found.
         young: (R,) Young's modulus of each region, in pascal.

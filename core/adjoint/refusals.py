@@ -34,7 +34,8 @@ EXPLICIT = (SymplecticEuler, Midpoint, RungeKutta4)
 
 
 def refuse_scene(scene: Scene) -> None:
-    """
+    """Refuse a scene that gradients cannot pass through.
+
     Raises:
         SceneError: on what of a scene there is no derivative of.
     """
@@ -43,7 +44,8 @@ def refuse_scene(scene: Scene) -> None:
 
 
 def chosen_body(scene: Scene, body: int) -> SoftBody:
-    """
+    """Return the body of an index.
+
     Raises:
         SceneError: when there is none of that index.
     """
@@ -78,7 +80,8 @@ def _unsupported(scene: Scene) -> Iterator[str]:
 
 
 def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
-    """
+    """Refuse an integrator without an adjoint.
+
     Raises:
         SceneError: on an integrator that there is no adjoint of, or not with this scene.
     """
@@ -100,7 +103,8 @@ def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
 
 
 def refuse_flow(scene: Scene) -> None:
-    """
+    """Refuse plastic flow where the rest depends on its history.
+
     Raises:
         SceneError: where what bodies come to rest in hangs on how they have flowed on the way.
     """
@@ -113,7 +117,8 @@ def refuse_flow(scene: Scene) -> None:
 
 
 def refuse_for_rest_shape(scene: Scene) -> None:
-    """
+    """Refuse to search for a rest shape that changes by itself.
+
     Raises:
         SceneError: where a rest shape changes by itself.
     """
@@ -125,7 +130,8 @@ def refuse_for_rest_shape(scene: Scene) -> None:
 
 
 def refuse_touching(scene: Scene, contact: MeshContact | None, positions: Tensor) -> None:
-    """
+    """Refuse surfaces in contact where a rest shape is sought.
+
     Raises:
         SceneError: where surfaces touch at (3, N) positions. They push as hard as they are near,
             and no rest shape brings them to where they push as hard as they have to.
@@ -142,7 +148,8 @@ def refuse_touching(scene: Scene, contact: MeshContact | None, positions: Tensor
 
 
 def refuse_sliding(scene: Scene) -> None:
-    """
+    """Refuse fields and friction where a rest shape is sought.
+
     Raises:
         SceneError: on what no rest shape is sought with: fields, which go by masses that it has a
             part in, and friction, with which an equilibrium hangs on the way to it.
@@ -167,7 +174,8 @@ _VIBRATION = ("density", "viscosity", "stiffness", "mesh.vertices", "material.")
 
 
 def refuse_loss_factors(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
-    """
+    """Refuse loss factors that depend on a tensor.
+
     Raises:
         SceneError: on a loss factor whose viscosity would change with a tensor.
     """
@@ -183,7 +191,8 @@ def refuse_loss_factors(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
 
 
 def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
-    """
+    """Refuse a system that gradients cannot pass through.
+
     Raises:
         SceneError: on forces without a derivative, a body that begins inside out, and a tensor
             that nothing comes of.

@@ -104,7 +104,8 @@ FIRST_LOAD_STEP, MIN_LOAD_STEP = 0.5, 1.0 / 256.0
 
 @dataclass(frozen=True)
 class SagFree:
-    """
+    """The rest shapes with which a scene keeps its modelled shape.
+
     Args:
         scene: with tetrahedra whose rest shape is the one found, and which start where they were
             modelled.

@@ -28,7 +28,7 @@ from .span import Span
 
 
 @dataclass
-class StepRecord:
+class StepHistory:
     """The record of a step that is needed on the way back; what is not, its end tells.
 
     Args:
@@ -114,7 +114,7 @@ class StepAdjoint(ABC):
         if self.ground is not None:
             self.ground.begin()
 
-    def back(self, course: StepRecord, frame: int, since: float, until: float) -> None:
+    def back(self, course: StepHistory, frame: int, since: float, until: float) -> None:
         """Through the step that went from ``since`` to ``until`` of a frame."""
         pins, began = self._system.moving_pins, course.velocities
         meeting = self._meeting(course, -1)
@@ -154,7 +154,7 @@ class StepAdjoint(ABC):
                 sums = span.grad_retention, span.grad_impulse
                 self._grads["damping"] += torch.autograd.grad(values, rate, sums)[0]
 
-    def _meeting(self, course: StepRecord, index: int) -> Any:
+    def _meeting(self, course: StepHistory, index: int) -> Any:
         """With the ground; None where nothing is near, and later forces began without any."""
         if self.ground is None:
             return None
@@ -163,7 +163,7 @@ class StepAdjoint(ABC):
         return course.meetings[index]
 
     @abstractmethod
-    def _move_back(self, course: StepRecord, frame: int, since: float, until: float) -> None:
+    def _move_back(self, course: StepHistory, frame: int, since: float, until: float) -> None:
         """To the positions where the step began, with its velocities given, and to the gradients
         by both, the ground and pins left out."""
 
@@ -191,7 +191,7 @@ class StepAdjoint(ABC):
 class SymplecticAdjoint(StepAdjoint):
     """The adjoint of x' = x + h v', v' = r v + σ a(x, v)."""
 
-    def _move_back(self, course: StepRecord, frame: int, since: float, until: float) -> None:
+    def _move_back(self, course: StepHistory, frame: int, since: float, until: float) -> None:
         whole, began = self.span(1.0), course.velocities
         grad_end = self.grad_velocities.add_(self.grad_positions, alpha=self._step)
         acceleration = None

@@ -465,7 +465,8 @@ KNOWN_FORCES = (
 
 
 class TapeForces:
-    """
+    """The forces of a system on autograd's tape.
+
     Args:
         system: whose forces they are.
     """

@@ -13,7 +13,8 @@ from ..scene.channel import Channel, around
 
 
 class TensorChannel:
-    """
+    """A channel whose samples are a tensor.
+
     Args:
         samples: (T, ...) as a ``Channel`` has them, on the device.
         per_frame: samples a frame.

@@ -34,7 +34,8 @@ _CHUNK_TERMS = 1_000_000
 
 
 class CageFit:
-    """
+    """The fit of a cage whose refinement comes nearest to points.
+
     Args:
         refinement: R points in V vertices.
         count: V.

@@ -37,11 +37,13 @@ class Embedding:
     weights: FloatArray
 
     def of(self, points: IndexArray) -> Embedding:
-        """That of some of the points."""
+        """Return the embedding of some of the points."""
         return Embedding(self.indices[points], self.weights[points])
 
     def interpolate(self, positions: ArrayLike) -> FloatArray:
-        """The points (V, 3) for tet mesh vertices at `positions` (N, 3), same unit."""
+        """Return the (V, 3) points for tet mesh vertices at `positions` (N, 3), in the same
+        unit.
+        """
         corners = np.take(np.asarray(positions, dtype=np.float64), self.indices, axis=0)
         # Of many columns more than twice as quick as einsum.
         points: FloatArray = np.matmul(self.weights[:, None], corners)[:, 0]

@@ -65,7 +65,7 @@ class TetMesh:
         self.surface_tets: SurfaceTets | None = None
 
     def with_vertices(self, vertices: ArrayLike) -> TetMesh:
-        """The same tets, filled as much, with (N, 3) other rest positions in metres.
+        """Return the same tets, filled as much, with (N, 3) other rest positions in metres.
 
         Raises:
             SceneError: as for a mesh of its own.
@@ -79,7 +79,9 @@ class TetMesh:
 
     @cached_property
     def shape_gradients(self) -> NDArray[np.float64]:
-        """(M, 4, 3) gradients of the linear shape functions, in 1/m: F = sum_a x_a (x) grad N_a."""
+        """Return the (M, 4, 3) gradients of the linear shape functions, in 1/m: F = sum_a x_a
+        (x) grad N_a.
+        """
         a, b, c, d = self.vertices[self.tets].swapaxes(0, 1)
         u, v, w = b - a, c - a, d - a
         areas = np.stack([np.cross(v, w), np.cross(w, u), np.cross(u, v)], axis=1)
@@ -93,7 +95,7 @@ class TetMesh:
 
     @cached_property
     def shortest_edge(self) -> float:
-        """In metres."""
+        """Return the length of the shortest edge at rest, in metres."""
         return float(_edge_lengths(self.vertices, self.tets).min())
 
     @cached_property
@@ -109,7 +111,9 @@ class TetMesh:
 
     @cached_property
     def surface(self) -> NDArray[np.int32]:
-        """(S, 3) triangles that belong to exactly one tet, seen counter-clockwise from outside."""
+        """Return the (S, 3) triangles that belong to exactly one tet, seen counter-clockwise
+        from outside.
+        """
         faces = self.tets[:, FACES].reshape(-1, 3)
         order, starts = equal_rows(faces)
         single = np.diff(starts, append=len(order)) == 1
@@ -117,11 +121,11 @@ class TetMesh:
 
     @cached_property
     def surface_areas(self) -> NDArray[np.float64]:
-        """(N,) a third of the area of the surface triangles around each vertex, in m^2."""
+        """Return the (N,) thirds of the area of the surface triangles around each vertex, in m²."""
         return vertex_areas(self.vertices, self.surface)
 
     def lumped_mass(self, density: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """(N,) vertex masses in kg: a quarter of each tet's mass to each of its corners.
+        """Return the (N,) vertex masses in kg: a quarter of each tet's mass to each of its corners.
 
         Args:
             density: in kg/m³, a number or (M,).

@@ -28,7 +28,8 @@ class DivergenceCheck:
         return not 2.0 * longest <= min(self._most)
 
     def refuse(self, moves: NDArray[np.float64]) -> None:
-        """
+        """Refuse moves after which bodies would have diverged.
+
         Args:
             moves: (N, 3) of vertices in a step, in metres.
 

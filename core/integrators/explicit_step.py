@@ -52,7 +52,8 @@ class StepRecord(Protocol):
     """Takes down how a step goes; what it is given stays in place, and is to be copied."""
 
     def accelerates(self, acceleration: Tensor) -> None:
-        """
+        """Record the acceleration of a stage.
+
         Args:
             acceleration: (3, N) of a stage, contact left out, in m/s².
         """

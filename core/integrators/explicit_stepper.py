@@ -211,7 +211,8 @@ class ExplicitStepper(TimeStepper):
 
 
 def refuse_stiff_forces(system: System, label: str) -> None:
-    """
+    """Refuse forces that are too stiff for explicit steps.
+
     Raises:
         SceneError: when a force of the scene is far too stiff for steps that solve nothing.
     """
@@ -224,7 +225,8 @@ def refuse_stiff_forces(system: System, label: str) -> None:
 
 
 def refuse_contact(system: System, label: str) -> None:
-    """
+    """Refuse contact and couplings between bodies.
+
     Raises:
         SceneError: when surfaces are to touch, bodies to hold each other, or a force of the scene
             is too stiff.
@@ -239,7 +241,8 @@ def refuse_contact(system: System, label: str) -> None:
 
 
 def refuse_too_many(system: System, label: str, substeps: int) -> None:
-    """
+    """Refuse an excessive number of steps a frame.
+
     Raises:
         InstabilityError: when frames would take longer than anyone waits.
     """

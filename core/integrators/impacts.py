@@ -49,7 +49,8 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Impact:
-    """
+    """A coming impact.
+
     Args:
         seconds: until it begins.
         contact_seconds: for how long surfaces will touch.

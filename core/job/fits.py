@@ -142,7 +142,8 @@ class FollowKeys:
 
 @dataclass(frozen=True, eq=False)
 class KeptShape:
-    """
+    """The result of *Keep This Shape*.
+
     Args:
         rest_shape: of the tetrahedra.
         distance: by how much a vertex is away from the start shape at equilibrium, in metres.
@@ -154,7 +155,8 @@ class KeptShape:
 
 @dataclass(frozen=True, eq=False)
 class FoundThrow:
-    """
+    """The result of *Hit the Target*.
+
     Args:
         velocity, angular_velocity: at the start, in m/s and rad/s.
         distance: from the target, in metres, as the scene is simulated.
@@ -172,7 +174,8 @@ class FoundThrow:
 
 @dataclass(frozen=True, eq=False)
 class FoundStiffness:
-    """
+    """The result of *Match a Shape*.
+
     Args:
         young: Young's modulus, in pascal.
         unpainted: share of it that is left where none is painted; None where that was not sought.
@@ -188,7 +191,8 @@ class FoundStiffness:
 
 @dataclass(frozen=True, eq=False)
 class FoundControl:
-    """
+    """The result of *Follow My Keys*.
+
     Args:
         control: that brings the body through its keys.
         effort: the root of the mean square of its accelerations, in m/s².

@@ -109,7 +109,8 @@ MAX_CORRECTIONS = 3
 
 
 def follow(job: Job, request: FollowKeys, observe: Observer) -> FoundControl:
-    """
+    """Find the control that brings a body through its keys.
+
     Raises:
         SuppleError: when nothing that has keys is free to follow them, or there are no gradients
             through the scene.

@@ -156,7 +156,8 @@ def decode(value: Any, arrays: Arrays) -> Any:
 
 
 def _refuse_unreadable(value: Any) -> None:
-    """
+    """Refuse a value that could not be read again.
+
     Raises:
         SceneError: when ``decode`` could not make anything of it.
     """

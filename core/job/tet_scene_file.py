@@ -16,7 +16,8 @@ from . import scene_file
 
 
 def check_embeddings(path: Path, body: SoftBody) -> None:
-    """
+    """Check that surfaces follow existing vertices.
+
     Args:
         path: of the file that the body was read from.
 

@@ -191,7 +191,8 @@ def _report_when_compiling() -> None:
 
 
 def _stop_if_wanted() -> None:
-    """
+    """Stop compiling where this thread is to end.
+
     Raises:
         _WantedError: where this thread is to end.
     """

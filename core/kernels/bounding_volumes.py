@@ -20,7 +20,8 @@ LEAF_SIZE = 8
 
 
 class Trees(NamedTuple):
-    """
+    """The trees of a collision surface, with the search distances of their groups.
+
     Args:
         of: (V,) the tree that each vertex is in.
         groups: (T,) that each tree belongs to.

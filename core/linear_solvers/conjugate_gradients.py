@@ -292,7 +292,8 @@ class ConjugateGradients:
         self._method.prepare(matrix, positions)
 
     def solve(self, rhs: Tensor, relative: float, absolute: float, limit: int) -> Solution:
-        """
+        """Solve by conjugate gradients.
+
         Args:
             rhs: (n, 3).
             relative: tolerance on the error's energy norm, in units of the solution's.

@@ -76,7 +76,8 @@ class LinearSolver:
             self._iterative.prepare(matrix, positions)
 
     def solve(self, rhs: Tensor, relative: float, absolute: float) -> Solution:
-        """
+        """Solve by conjugate gradients, or directly where these run away.
+
         Args:
             rhs: (n, 3).
             relative: tolerance on the error's energy norm, in units of the solution's.

@@ -197,7 +197,8 @@ class IncrementalPotential:
         return any(adapted)
 
     def check_volumes(self, positions: Tensor) -> None:
-        """
+        """Refuse tets without volume where their model is undefined there.
+
         Raises:
             SceneError: when tets have no volume left at (3, N) ``positions`` although their model
                 is undefined there.

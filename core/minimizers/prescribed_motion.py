@@ -69,7 +69,8 @@ class PrescribedMotion:
         tolerance: float,
         step: float,
     ) -> AdvanceResult:
-        """
+        """Advance prescribed vertices and colliders to their targets without a collision.
+
         Args:
             start: (3, N) without intersections.
             target: (3, N) where pinned vertices have to be, and free ones might be.

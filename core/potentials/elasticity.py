@@ -25,7 +25,8 @@ from .torch_elasticity import TorchElasticity, TorchHessian, TorchStretches
 
 
 class KeyedRestShape:
-    """
+    """A rest shape that changes over time.
+
     Args:
         tets: of one body; what is constant of them at rest is written to.
         rest_shape: of its vertices.

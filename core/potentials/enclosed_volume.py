@@ -93,7 +93,8 @@ class EnclosedVolume:
         matrix.add_elements(self._element_map(matrix.pattern), blocks)
 
     def check(self, positions: Tensor, frame: int) -> None:
-        """
+        """Refuse positions at which gas has burst its body.
+
         Raises:
             InstabilityError: when gas has burst what holds it, at (3, N) positions of a frame.
         """

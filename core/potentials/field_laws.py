@@ -104,7 +104,8 @@ _CORNERS = tuple((x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1))
 
 
 class GradientNoise:
-    """
+    """Gradient noise with its derivatives.
+
     Args:
         template: of whose device and type points will be.
     """
@@ -175,7 +176,8 @@ class _CompiledNoise(torch.autograd.Function):
 
 
 class FieldFlow:
-    """
+    """The flow of a fluid in a grid.
+
     Args:
         grid: what flows, and where.
         template: of whose device and type positions will be.
@@ -334,7 +336,8 @@ class Law(ABC):
 
     @abstractmethod
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
-        """
+        """Return the response at positions.
+
         Args:
             parameters: as the channel of the potential has them.
             positions: (3, N) in metres; each vertex by itself.

@@ -29,7 +29,8 @@ _IDENTITY = np.eye(3).ravel()
 
 @dataclass(frozen=True)
 class _GoalPoints:
-    """
+    """The points that goals draw, with their springs and dashpots.
+
     Args:
         points: P of them, among all vertices of a system.
         stiffness: (P,) in N/m.

@@ -64,7 +64,8 @@ class StitchThreads(PrescribedPotential):
 
     @staticmethod
     def of(system: Nodes, stitches: Stitches) -> StitchThreads:
-        """
+        """Build the threads of stitches between two bodies.
+
         Raises:
             SceneError: when a body has no such point, or it is named twice.
         """

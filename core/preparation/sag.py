@@ -44,7 +44,8 @@ def default_young(
     sag: float = DEFAULT_SAG,
     load: Load | None = None,
 ) -> float:
-    """Young's modulus in Pa with which a body sags by about ``sag`` of its height, and stands.
+    """Return Young's modulus in Pa with which a body sags by about ``sag`` of its height, and
+    stands.
 
     Args:
         points: (V, 3) in metres, of its surface or of a box around it.

@@ -208,7 +208,8 @@ def _fit(values: FloatArray, targets: FloatArray, embedding: Embedding) -> None:
 
 
 def check_rest_shape(body: SoftBody) -> None:
-    """
+    """Check that a rest shape turns no tets inside out.
+
     Raises:
         SceneError: when the rest shape of a body turns tets inside out at any time.
     """

@@ -40,7 +40,7 @@ class Channel:
 
     @staticmethod
     def of(values: Channel | ArrayLike, what: str, *shape: int | None) -> Channel:
-        """A channel of a constant, of samples, or as it is, checked.
+        """Make a checked channel of a constant or of samples; a channel stays as it is.
 
         Args:
             values: of the shape, or (T, ...) of so many.

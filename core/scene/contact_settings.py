@@ -178,12 +178,12 @@ class ContactSurface:
 
     @property
     def meets_own(self) -> NDArray[np.bool_]:
-        """(F,) whether a triangle meets its own body."""
+        """Mark the (F,) triangles that meet their own body."""
         return self._not(self.through_own)
 
     @property
     def is_finest(self) -> NDArray[np.bool_]:
-        """(F,) whether a triangle is not there in smaller ones."""
+        """Mark the (F,) triangles that are not there in smaller ones."""
         return self._not(self.refined)
 
     def _not(self, flags: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
@@ -230,12 +230,12 @@ class Attachment:
 
     @property
     def holds(self) -> bool:
-        """Whether anything still is attached."""
+        """Whether any point is still attached."""
         return self.vertices is None or len(self.vertices) > 0
 
     @property
     def joins_bodies(self) -> bool:
-        """Whether it holds a body to another one, not to a collider."""
+        """Whether the attachment holds a body to another one, not to a collider."""
         return self.to == "body" and self.holds
 
 

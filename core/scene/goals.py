@@ -75,7 +75,8 @@ class Goals(BodyForce):
             self._check_falloff(self.falloff_depth)
 
     def check(self, count: int, name: str) -> None:
-        """
+        """Check the vertices of the goals.
+
         Raises:
             SceneError: when one is of a point beyond ``count``, or a point has two.
         """

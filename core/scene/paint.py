@@ -36,7 +36,8 @@ _ABOVE_ZERO = {"young", "density", "yield_stress"}
 
 @dataclass(eq=False)
 class Paint:
-    """
+    """Painted factors on a setting.
+
     Args:
         setting: of the body, one of ``PAINTED_SETTINGS``.
         factors: (V,) what it is multiplied by, one a vertex of the surface: above 0 for ``young``,
@@ -63,7 +64,8 @@ class Paint:
             )
 
     def check_length(self, vertices: int) -> None:
-        """
+        """Check the number of factors.
+
         Raises:
             SceneError: when it is not one factor for each of so many vertices.
         """
@@ -96,7 +98,7 @@ class SurfacePaint:
         self.factors = paint.factors
 
     def at(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(P,) factors where the surface is closest to (P, 3) points at rest."""
+        """Return (P,) factors where the surface is closest to (P, 3) points at rest."""
         exactly = len(points) * len(self.triangles) <= _MAX_PAIRS
         closest = closest_points if exactly else closest_among_near
         triangle, weights = closest(points, self.points, self.triangles)

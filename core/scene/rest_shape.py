@@ -54,7 +54,8 @@ class RestShape:
         object.__setattr__(self, "amounts", amounts)
 
     def check(self, count: int, name: str) -> None:
-        """
+        """Check the number of vertices.
+
         Args:
             count: of the vertices it is to be of.
             name: whose they are.
@@ -69,12 +70,12 @@ class RestShape:
             )
 
     def displaced(self, vertices: FloatArray, amounts: FloatArray) -> FloatArray:
-        """(V, 3) rest positions for (K,) amounts, in metres."""
+        """Return (V, 3) rest positions for (K,) amounts, in metres."""
         moved: FloatArray = vertices + np.tensordot(amounts, self.displacements, axes=1)
         return moved
 
     def at_start(self, vertices: FloatArray) -> FloatArray:
-        """(V, 3) rest positions at the start, in metres."""
+        """Return (V, 3) rest positions at the start, in metres."""
         return self.displaced(vertices, self.amounts.at(0))
 
 

@@ -81,17 +81,17 @@ class Scene:
 
     @property
     def spheres(self) -> list[Sphere]:
-        """The colliders of explicit steps."""
+        """Return the colliders of explicit steps."""
         return [collider for collider in self.colliders if isinstance(collider, Sphere)]
 
     @property
     def meshes(self) -> list[Collider]:
-        """The colliders of implicit steps."""
+        """Return the colliders of implicit steps."""
         return [collider for collider in self.colliders if isinstance(collider, Collider)]
 
     @property
     def through_themselves(self) -> set[int]:
-        """The bodies that go through themselves although there is contact."""
+        """Return the bodies that go through themselves although there is contact."""
         if self.contact is None:
             return set()
         is_scene_wide = self.contact.self_contact

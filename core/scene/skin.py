@@ -60,7 +60,8 @@ class SurfaceMesh:
             raise SceneError("The surface has two paints of one setting; keep one of them.")
 
     def check(self, name: str, is_plastic: bool) -> None:
-        """
+        """Check that painted settings suit the body.
+
         Raises:
             SceneError: when a setting is painted that a body of that name does not have.
         """

@@ -222,18 +222,18 @@ class SoftBody:
 
     @property
     def has_gas(self) -> bool:
-        """Whether gas may burst it."""
+        """Whether gas may burst the body."""
         return self.has_pressure or self.target_volume is not None
 
     @property
     def changes_rest_shape(self) -> bool:
-        """Whether its rest shape is given over time, on its skin or its tetrahedra."""
+        """Whether the rest shape changes over time, on the skin or the tetrahedra."""
         on_skin = self.skin is not None and self.skin.rest_shape is not None
         return on_skin or self.rest_shape is not None
 
     @property
     def is_sag_free(self) -> bool:
-        """Whether it is at rest where an animation has it."""
+        """Whether the body is at rest where an animation has it."""
         skins = None if self.skin is None else self.skin.goals
         has_sag_free_goals = any(
             goals is not None and goals.sag_free for goals in (self.goals, skins)
@@ -247,7 +247,7 @@ class SoftBody:
 
     @property
     def is_viscous(self) -> bool:
-        """Whether any of it resists the rate of a deformation."""
+        """Whether any part of the body resists the rate of a deformation."""
         kinds = self.stiffness_damping, self.viscosity, self.loss_factor
         return any(bool(np.any(kind)) for kind in kinds)
 

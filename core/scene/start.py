@@ -29,7 +29,8 @@ class PosedStart:
         self.points = checks.positions(self.points, "the start shape")
 
     def check(self, count: int, name: str) -> None:
-        """
+        """Check the number of points.
+
         Raises:
             SceneError: where the skin has another number of points.
         """

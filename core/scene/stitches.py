@@ -39,7 +39,7 @@ class Release:
             checks.above_zero(self.force, "The force in newtons that makes let go")
 
     def is_due(self, frame: int) -> bool:
-        """Whether nothing holds after a frame."""
+        """Whether nothing holds any more after a frame."""
         return self.frame is not None and frame >= self.frame
 
 

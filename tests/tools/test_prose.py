@@ -44,6 +44,10 @@ def test_a_docstring_needs_a_noun_at_its_head(docstring: str) -> None:
     assert rules("core/a.py", f'"""{docstring}"""') == ["noun"]
 
 
+def test_a_docstring_begins_with_a_summary_and_not_with_a_section() -> None:
+    assert rules("core/a.py", '"""\n    Raises:\n        Error: always.\n"""') == ["summary"]
+
+
 @pytest.mark.parametrize(
     "docstring",
     [
