@@ -37,8 +37,8 @@ FINE = """
 Bodies of a metre, with E = 1e5 Pa, fall 3 cm onto the ground in the steps of *Automatic*
 (`fine_parts`). A cube with three rivets of 2 mm is compared with a plain cube. A disc with 60
 teeth of 3 cm and bevels of 2 mm is compared with a plain disc. A sheet 2 cm thick has 40 faces
-along each side, or ten. The time is processor time. Where teeth are finer than the tetrahedra,
-neighbouring vertices at their roots follow different tetrahedra, and touch. {when}
+along each side, or ten. A cog wheel, a connecting rod and a chair, with bevels of 2 to 4 mm, and a
+cape 5 mm thick are compared with the plain cube. The time is processor time. {when}
 
 """
 FINE_HEAD = (

@@ -4,8 +4,8 @@
 The difference of two points in tetrahedra is Σ cₙ xₙ over the vertices of these, with Σ cₙ = 0. If
 all deformation gradients around them are within h of a deformation gradient whose least stretch is
 s, the difference is at least s r − h κ r long, where r is the distance at rest, and κ r the cost of
-carrying the positive cₙ to the negative ones: the sum of shares times distances at rest. Each
-negative one gets its share of every positive one here.
+carrying the positive cₙ to the negative ones: the sum of shares times distances at rest. Any way of
+carrying them bounds it.
 """
 
 from __future__ import annotations
@@ -159,4 +159,31 @@ def is_held(hold: Any, points: Any, corners: Any, are_edges: bool, nodes: Any, s
             if sums[i] > 0.0 > sums[j]:
                 apart = minus(vector_at(hold.rest, nodes[i]), vector_at(hold.rest, nodes[j]))
                 spread -= sums[i] * sums[j] * math.sqrt(dot(apart, apart))
-    return spread < limit * total * math.sqrt(dot(difference, difference))
+    bound = limit * math.sqrt(dot(difference, difference))
+    return spread < bound * total or _least_spread(hold.rest, nodes, sums, count) < bound
+
+
+@compiled()
+def _least_spread(rest: Any, nodes: Any, sums: Any, count: int) -> float:
+    """κ r, where the nearest positive and negative ones go to each other first.
+
+    Args:
+        sums: (count,) Σ cₙ of ``nodes``, which become zero.
+    """
+    spread = 0.0
+    # Each turn uses up one of them.
+    for _ in range(count):
+        nearest, one, other = math.inf, -1, -1
+        for i in range(count):
+            for j in range(count):
+                if sums[i] > 0.0 > sums[j]:
+                    apart = minus(vector_at(rest, nodes[i]), vector_at(rest, nodes[j]))
+                    square = dot(apart, apart)
+                    if square < nearest:
+                        nearest, one, other = square, i, j
+        if one < 0:
+            break
+        share = min(sums[one], -sums[other])
+        spread += share * math.sqrt(nearest)
+        sums[one], sums[other] = sums[one] - share, sums[other] + share
+    return spread
