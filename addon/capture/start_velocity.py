@@ -23,7 +23,7 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StartVelocity:
-    """Args: in m/s, of the centre of mass, and in rad/s about it."""
+    """The velocity of a body at the start: of its centre of mass in m/s, and about it in rad/s."""
 
     linear: Vector
     angular: Vector

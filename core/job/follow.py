@@ -48,7 +48,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Search:
-    """Args: the scene that is searched in, and how it is simulated."""
+    """The scene of a search, and the options of its simulations."""
 
     scene: Scene
     options: dict[str, Any]
