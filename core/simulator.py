@@ -29,6 +29,7 @@ from .releases import Releases
 from .results.fields import fields_of
 from .scene import checks
 from .scene.scene import Scene
+from .set_down import SetDown
 from .state import Energies, SolverStatistics, State, fitting
 from .system import System
 
@@ -159,6 +160,7 @@ class Simulator:
         self.system = System(scene, self._device, self._dtype, self.frame_time)
         self.stepper: TimeStepper = self._integrator.stepper(self.system, self._substeps)
         self._fields = fields_of(self.system, self._is_implicit, self._results)
+        self._set_down = SetDown(self.system)
         self._unfolding = Unfolding(self.system, not isinstance(self._integrator, XPBD))
 
     def go_on_from(self, state: State) -> None:
@@ -222,6 +224,7 @@ class Simulator:
             with self._threads():
                 begin_frame(self.system, self.state)
                 self._let_go()
+                self.state = self._set_down.begin_frame(self.state)
                 self._unfolding.prepare(self.state)
                 self._is_settled = False
                 self.state = self._unfolding.watch(self.stepper.advance(self.state))

@@ -79,8 +79,9 @@ def jumping_pins(captured: Capture) -> Iterator[str]:
         frame = captured.start_frame + jumps[0].frame
         yield (
             f"{name}: its pins {_what(jumps[0])} from frame {frame - 1} to "
-            f"{frame}{_more(jumps, captured.start_frame)}. Such a frame takes long or fails. "
-            f"Spread the motion over more frames, or begin another simulation at frame {frame}."
+            f"{frame}{_more(jumps, captured.start_frame)}. The body is set down there as it "
+            "is, unless something is in the way. To have it dragged there, spread the motion over "
+            "more frames."
         )
 
 

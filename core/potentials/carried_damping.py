@@ -152,6 +152,8 @@ class CarriedDamping(PrescribedPotential):
         self._arrays = self._vertex_groups.cpu().numpy(), MIN_INERTIA_RATIO
         self._present = (0, 0), self._interval_in((0, 0), self.quantities)
         self._time = 0, 0.0
+        # The last frame in which bodies are set down, and the vertices of those.
+        self._set_down: tuple[int, list[slice]] = -1, []
         self._force: Tensor | None = None
         #: (3, 3 G + N) centre, velocity and angular velocity of each group, then the force on what
         #: does not move rigidly, in newtons.
@@ -190,12 +192,27 @@ class CarriedDamping(PrescribedPotential):
             self._present = (frame, number), self._interval_in((frame, number), self.quantities)
         interval, part = self._present[1], fraction * self._intervals - number
         if not self._has_loops:
-            return self._parameters_at(interval, frame, part)
+            return self._without_set_down(self._parameters_at(interval, frame, part), frame)
         per_second = self._intervals / self._system.frame_times.of(frame)
         out = interval.centre.new_empty(3, 3 * len(self._counts) + self._system.vertex_count)
         arrays: list[Any] = [*interval.arrays, *self._arrays, out.numpy()]
         loops.write_parameters(part, per_second, *arrays)
-        return out
+        return self._without_set_down(out, frame)
+
+    def set_down(self, frame: int, where: slice) -> None:
+        before, slices = self._set_down
+        self._set_down = frame, [*(slices if before == frame else []), where]
+
+    def _without_set_down(self, parameters: Tensor, frame: int) -> Tensor:
+        """Parameters at a time in a frame, in which nothing carries bodies that are set down."""
+        at, slices = self._set_down
+        for where in slices if at == frame else []:
+            is_own = (self._vertices >= where.start) & (self._vertices < where.stop)
+            groups, count = torch.unique(self._groups[is_own]), len(self._counts)
+            parameters[:, count + groups] = 0.0
+            parameters[:, 2 * count + groups] = 0.0
+            parameters[:, 3 * count :][:, where] = 0.0
+        return parameters
 
     def go_to(self, frame: int, fraction: float) -> None:
         super().go_to(frame, fraction)
@@ -351,7 +368,14 @@ class CarriedDamping(PrescribedPotential):
         assert whole is not None
         rigid, remainder = (part / step.seconds for part in whole)
         force = self._remainder(remainder, quantities)
-        return force.index_add(1, self._vertices, quantities.momentum_rates[self._vertices] * rigid)
+        carried = quantities.momentum_rates[self._vertices] * rigid
+        force = force.index_add(1, self._vertices, carried)
+        at, slices = self._set_down
+        # A step that looks back to before the frame would find the jump in its past.
+        is_late = frame == at + 1 and len(past) > 1
+        for where in slices if frame == at or is_late else []:
+            force[:, where] = 0.0
+        return force
 
     def _displacement(
         self,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -60,10 +60,13 @@ class MovingPins:
     Args:
         vertices: (P,) indices.
         path: channel of their (3, P) positions.
+        held: by frame, the places among them of those that are where that frame ends from its
+            start on.
     """
 
     vertices: Tensor
     path: TensorChannel
+    held: dict[int, Tensor] = field(default_factory=dict)
 
     @staticmethod
     def of(
@@ -92,7 +95,11 @@ class MovingPins:
 
     def positions(self, frame: int, fraction: float) -> Tensor:
         """(3, P) positions a ``fraction`` of the way from ``frame`` to the next."""
-        return self.path.at(frame, fraction)
+        positions = self.path.at(frame, fraction)
+        if (held := self.held.get(frame)) is not None:
+            positions = positions.clone()
+            positions[:, held] = self.path.at(frame, 1.0)[:, held]
+        return positions
 
 
 class Nodes:

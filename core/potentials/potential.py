@@ -130,6 +130,10 @@ class Potential(ABC):
     def begin_frame(self, positions: Tensor, frame: int) -> None:  # noqa: B027
         """Takes from (3, N) positions when a frame begins what is constant through it."""
 
+    def set_down(self, frame: int, where: slice) -> None:  # noqa: B027 (most are not carried)
+        """Says that vertices are where a frame leads them as it begins, and nothing carries them
+        through it."""
+
     def begin_time_step(self, step: TimeStep) -> None:  # noqa: B027 (most have nothing to take)
         """Takes from the start of an implicit step what is constant through it."""
 

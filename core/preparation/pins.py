@@ -109,22 +109,30 @@ def pin_jumps(scene: Scene) -> list[PinJump]:
 def _body_jumps(body: SoftBody, colliders: list[Collider]) -> Iterator[PinJump]:
     skin = body.skin
     rest = body.mesh.vertices if skin is None else skin.points
-    size = float(np.ptp(rest, axis=0).max())
     paths = [body.pin_path, *(goals.targets for goals in (body.goals,) if goals is not None)]
     if skin is not None:
         paths += [skin.pin_path, *(each.targets for each in (skin.goals,) if each is not None)]
     last = None if body.release is None else body.release.frame
     jumps: dict[int, PinJump] = {}
     for path in paths:
-        for jump in [] if path is None else _path_jumps(body.name, path, size, colliders):
+        for jump in [] if path is None else path_jumps(body.name, path, rest, colliders):
             if last is None or jump.frame <= last:
                 jumps.setdefault(jump.frame, jump)
     yield from (jumps[frame] for frame in sorted(jumps))
 
 
-def _path_jumps(
-    name: str, path: Channel, size: float, colliders: list[Collider]
+def path_jumps(
+    name: str, path: Channel, rest: Points, colliders: list[Collider]
 ) -> Iterator[PinJump]:
+    """The jumps of one path.
+
+    Args:
+        name: of the body.
+        path: channel of (P, 3) places, in metres.
+        rest: (V, 3) points of the body at rest, in metres.
+        colliders: that may lie between.
+    """
+    size = float(np.ptp(rest, axis=0).max())
     samples = path.samples[:: path.per_frame]
     chosen = np.unique(np.linspace(0, samples.shape[1] - 1, _PINS).astype(int))
     points = samples[:, chosen]

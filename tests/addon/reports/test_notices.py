@@ -322,8 +322,8 @@ def _key(obj: bpy.types.Object, name: str, *values: tuple[int, object]) -> None:
 def test_a_teleport_is_reported_with_its_frame_and_the_cure(pinned):
     _key(pinned, "location", (11, (0, 0, 0)), (14, (0, 0, 0)), (15, (5, 0, 0)))
     (line,) = notices.jumping_pins(capture(bpy.context))
-    assert line.startswith("Cube: its pins jump by 5 m from frame 14 to 15. Such a frame")
-    assert "begin another simulation at frame 15." in line
+    assert line.startswith("Cube: its pins jump by 5 m from frame 14 to 15. The body is set")
+    assert "spread the motion over more frames." in line
 
 
 def test_a_turn_and_a_wall_are_named(pinned):
