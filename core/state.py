@@ -39,6 +39,9 @@ class SolverStatistics:
         too_fast: what went against each other by more than a step allows, in words.
         lost_energy: that implicit steps took beside what damping takes, in joules, where nothing
             touches and nothing drives the bodies.
+        linearizations: how often explicit steps made contacts linear, in all.
+        truncated_vertices: the most that surfaces kept from making their whole move, in a step.
+        lag: how far anything animated is behind at the end, in metres.
     """
 
     iterations: int = 0
@@ -54,6 +57,9 @@ class SolverStatistics:
     steps: int = 0
     too_fast: tuple[str, ...] = ()
     lost_energy: float = 0.0
+    linearizations: int = 0
+    truncated_vertices: int = 0
+    lag: float = 0.0
 
     def record(self) -> dict[str, Any]:
         """As members of a log record."""

@@ -199,10 +199,15 @@ def _blocked(records: list[Record], start_frame: int) -> list[str]:
         for what in record.get("blocked", ()):
             first.setdefault(what, start_frame + record["frame"])
     blocked = [(frame, *what.partition(": ")) for what, frame in first.items()]
-    return [
+    lines = [
         f"From frame {frame}, {mover} could not follow the animation: {reason}"
         for frame, mover, _, reason in blocked
     ]
+    lag = max((record.get("lag", 0.0) for record in records), default=0.0)
+    if lines and lag > 0.0:
+        distance = f"{lag:.3g} m" if lag >= 1.0 else f"{1000.0 * lag:.3g} mm"
+        lines[-1] += f", at most {distance} behind"
+    return lines
 
 
 def _too_fast(records: list[Record], start_frame: int) -> list[str]:

@@ -173,6 +173,28 @@ class Clocks:
         slower = np.maximum(np.maximum(0.5, shares) * self._rates, MIN_RATE)
         self._rates = np.where(is_whole, faster, slower)
 
+    def distance_behind(
+        self, positions: NDArray[np.float64], colliders: NDArray[np.float64]
+    ) -> float:
+        """How far anything is from where it should be at the end of the last step, in metres.
+
+        Args:
+            positions: (3, N) of the vertices of bodies, in metres.
+            colliders: (C, 3) of those of colliders.
+        """
+        farthest, pins = 0.0, self._system.moving_pins
+        for item in np.flatnonzero(self._lags):
+            if item >= self._bodies:
+                at = colliders[self._surface.collider_slices[item - self._bodies]]
+            elif pins is not None and len(self._pins_of[item]):
+                at = positions[:, pins.vertices.cpu().numpy()[self._pins_of[item]]].T
+            else:
+                # Nothing leads a body without moving pins.
+                continue
+            ways = np.linalg.norm(self._at(int(item), 0.0) - at, axis=1)
+            farthest = max(farthest, float(ways.max(initial=0.0)))
+        return farthest
+
     def late(self) -> list[int]:
         """The objects that are more than ``REPORTED_LAG_FRAMES`` behind."""
         return [int(index) for index in np.flatnonzero(self._lags > REPORTED_LAG_FRAMES)]

@@ -122,16 +122,13 @@ class ImplicitStepper(TimeStepper):
     def advance(self, state: State) -> State:
         self._objective.check_volumes(state.positions)
         substeps, spent = self.substeps, 0
-        most = _iteration_limit(self._objective.contact is not None)
-        for retry in range(MAX_RETRIES + 1 if self.adapts else 1):
+        has_contact = self._objective.contact is not None
+        most, retries = _iteration_limit(has_contact), _most_retries(self.adapts, has_contact)
+        for retry in range(retries + 1):
             start = replace(state, substeps=substeps, solver_statistics=SolverStatistics())
-            is_last = not self.adapts or retry == MAX_RETRIES
-            after = self._frame(start, retry, is_last, most)
+            after = self._frame(start, retry, retry == retries, most)
             spent += after.solver_statistics.iterations
-            # What was taken in parts has had shorter ones already.
-            in_parts = after.solver_statistics.steps > substeps
-            in_parts = in_parts and self._objective.contact is not None
-            if after.solver_statistics.converged or in_parts:
+            if after.solver_statistics.converged:
                 break
             substeps *= 2
         after = replace(after, solver_statistics=replace(after.solver_statistics, iterations=spent))
@@ -406,12 +403,32 @@ class ImplicitStepper(TimeStepper):
             guess, tolerance, span, limit, relaxation=relaxation, is_exact=not self._relaxes
         )
         result = replace(result, positions=self._balance(result.positions))
+        statistics = self._statistics(result, state.solver_statistics, span, blocked)
+        if blocked:
+            lag = self._lag(result.positions, inertial, collider_ends)
+            statistics = replace(statistics, lag=lag)
         return replace(
             state,
             positions=result.positions,
-            solver_statistics=self._statistics(result, state.solver_statistics, span, blocked),
+            solver_statistics=statistics,
             colliders=None if contact is None else contact.colliders,
         )
+
+    def _lag(self, positions: Tensor, targets: Tensor, colliders: Points | None) -> float:
+        """How far anything animated is from where it should be, in metres.
+
+        Args:
+            positions: (3, N) where vertices are.
+            targets: (3, N) where pinned ones should be.
+            colliders: (C, 3) where colliders should be; None without contact.
+        """
+        ways = torch.linalg.vector_norm(positions - targets, dim=0)
+        farthest = float(torch.where(self._system.free, 0.0, ways).max())
+        contact = self._objective.contact
+        if contact is not None and colliders is not None:
+            behind = np.linalg.norm(colliders - contact.colliders, axis=1)
+            farthest = max(farthest, float(behind.max(initial=0.0)))
+        return farthest
 
     def _relaxation(self, displacement: Tensor, span: float) -> float:
         """The factor on the tolerances of a step with the (3, N) ``displacement`` that vertices
@@ -523,7 +540,7 @@ def most_iterations(
     limit = _iteration_limit(with_contact)
     if has_parts:
         limit = PART_ITERATIONS_FACTOR * limit + MAX_PARTS * MIN_ITERATIONS
-    tries = 1 + RETRY_ITERATIONS_FACTOR * MAX_RETRIES if substeps is None else substeps
+    tries = substeps or 1 + RETRY_ITERATIONS_FACTOR * _most_retries(True, with_contact)
     return f"{tries * stages * limit} iterations"
 
 
@@ -550,6 +567,12 @@ def _with_work_of(state: State, dropped: State) -> State:
         steps=work.steps,
     )
     return replace(state, solver_statistics=statistics)
+
+
+def _most_retries(adapts: bool, with_contact: bool) -> int:
+    """How often a frame may be taken again. What surfaces keep from converging stays as it is:
+    nothing has gone through anything, and shorter steps meet the same surfaces."""
+    return MAX_RETRIES if adapts and not with_contact else 0
 
 
 def _iteration_limit(with_contact: bool) -> int:

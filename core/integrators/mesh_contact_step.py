@@ -124,7 +124,7 @@ class MeshContactStep:
         moving, still = state.velocities.numpy().T, np.zeros_like(self.colliders)
         velocities = np.concatenate([moving.astype(np.float64), still])
         self._candidates.begin(self._points(velocities))
-        self._limited_steps = 0
+        self._limited_steps = self._linearizations = self._truncated = 0
         self.clocks.begin(state.clocks, state.frame, state.positions.numpy(), self.colliders)
         self._motion.divided_objects.clear()
         # Of the barriers at the start, once the first step has found candidates.
@@ -200,6 +200,9 @@ class MeshContactStep:
             contacts=int(is_near.sum()),
             minimum_distance=closest if closest < math.inf else None,
             limited_steps=self._limited_steps,
+            linearizations=self._linearizations,
+            truncated_vertices=self._truncated,
+            lag=self.clocks.distance_behind(positions.numpy(), self.colliders),
             blocked=tuple(self._lagging(each) for each in self.clocks.late()),
         )
         assert self._energy is not None
@@ -250,6 +253,8 @@ class MeshContactStep:
             reached = self._motion.advance(at, points, moves, *limits)
             at, points = reached.nodes, reached.points
             gone = 1.0 if reached.step_sizes is None else reached.step_sizes
+            self._linearizations += 1
+            self._truncated = max(self._truncated, int(np.count_nonzero(gone < 1.0)))
             left = np.where(stopped, left, left * (1.0 - gone))
             # The forces of these moves count in the end, however far the moves lead.
             self._lost, self._hindered_objects = wished - at, reached.objects

@@ -14,8 +14,9 @@ from ..potentials.contact.topology import Points
 from .incremental_potential import IncrementalPotential
 from .newton import Newton
 
-# Steps towards the target at most, and how many of them may pass without progress.
-MAX_STEPS, STALL_LIMIT_STEPS = 200, 8
+# Newton steps at most, with those in which bodies make way; and steps towards the target that may
+# pass without progress.
+MAX_NEWTON_STEPS, STALL_LIMIT_STEPS = 60, 8
 # Below this step size bodies have to be given time to make way.
 BLOCKED_STEP_SIZE = 0.05
 # At the stall limit, less than this share of the whole displacement is no progress.
@@ -83,12 +84,12 @@ class PrescribedMotion:
         positions = self._advance_linearly(start)
         blocked = list[str]()
         whole = before = self._remaining_displacement(positions)
-        steps_to_stall, steps_left = STALL_LIMIT_STEPS, MAX_STEPS
+        steps_to_stall, steps_left = STALL_LIMIT_STEPS, MAX_NEWTON_STEPS
         while self._remaining_displacement(positions) > 0.0:
-            if steps_to_stall == 0 or steps_left == 0:
+            if steps_to_stall == 0 or steps_left <= 0:
                 remaining = self._remaining_displacement(positions)
-                if steps_left == 0 or before - remaining < MIN_PROGRESS_RATIO * whole:
-                    blocked += self._freeze_blocked(positions, everything=steps_left == 0)
+                if steps_left <= 0 or before - remaining < MIN_PROGRESS_RATIO * whole:
+                    blocked += self._freeze_blocked(positions, everything=steps_left <= 0)
                 before = self._remaining_displacement(positions)
                 steps_to_stall = STALL_LIMIT_STEPS
                 continue
@@ -100,11 +101,11 @@ class PrescribedMotion:
                     positions,
                     tolerance,
                     step,
-                    MAX_RELAXATION_ITERATIONS,
+                    min(steps_left, MAX_RELAXATION_ITERATIONS),
                     updates_lagged=False,
                     is_enough=lambda search: search.iterations >= RELAXATION_ITERATIONS,
                 )
-                positions = result.positions
+                positions, steps_left = result.positions, steps_left - result.iterations
         return AdvanceResult(positions, tuple(dict.fromkeys(blocked)))
 
     def _advance_linearly(self, positions: Tensor) -> Tensor:

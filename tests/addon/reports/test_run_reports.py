@@ -109,6 +109,13 @@ def test_what_was_held_is_named_once_with_its_first_frame(job: Job) -> None:
     )
 
 
+@pytest.mark.parametrize(("lag", "words"), [(0.0124, "12.4 mm"), (2.5, "2.5 m")])
+def test_how_far_it_was_behind_is_told(job: Job, lag: float, words: str) -> None:
+    held = IMPLICIT | {"blocked": ["Plate: Cube is in its way"]}
+    _, warning = reported(job, held | {"lag": 0.001}, held | {"lag": lag}, held)
+    assert warning.endswith(f"Cube is in its way, at most {words} behind")
+
+
 def test_steps_beyond_those_of_each_frame_are_counted(job: Job) -> None:
     words, _ = reported(job, IMPLICIT | {"substeps": 2, "steps": 5})
     assert "2 steps per frame, 5 in the last frame" in words

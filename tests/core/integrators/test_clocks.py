@@ -69,6 +69,10 @@ def test_a_stamp_stops_on_what_cannot_yield_while_the_rest_goes_on(integrator) -
     blocked = [frame.report.solver_statistics.blocked for frame in frames]
     assert blocked[0] == ()
     assert blocked[-1] == ("the pins of Press: Table is in the way",)
+    lags = [frame.report.solver_statistics.lag for frame in frames]
+    expected = [height - (1.01 - 0.04 * k) for k, height in enumerate(heights)]
+    np.testing.assert_allclose(lags, expected, atol=1e-9)
+    assert frames[-1].report.solver_statistics.linearizations > 0
     # It goes as a whole.
     press = frames[-1].positions[1][:7]
     assert torch.allclose(
@@ -84,6 +88,7 @@ def test_what_is_free_again_catches_up_and_is_exactly_where_it_should_be() -> No
     assert whole is not None
     expected = whole.positions(9, 0.0)
     assert simulator.state.clocks is None
+    assert frames[-1].report.solver_statistics.lag == 0.0
     assert torch.equal(pinned[np.arange(7)].T, expected)
 
 

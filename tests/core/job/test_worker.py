@@ -30,7 +30,7 @@ RECORD = {
     "potential_energy", "ground_energy", "minimum_j", "minimum_ground_distance",
     "integrator", "iterations", "linear_iterations", "factorizations", "converged",
     "residual_speed", "termination_reason", "contacts", "minimum_distance", "limited_steps",
-    "blocked", "steps", "too_fast", "lost_energy",
+    "blocked", "steps", "too_fast", "lost_energy", "linearizations", "truncated_vertices", "lag",
     "most_work", "unfolding", "caught", "inverted_tets", "because", "crossing", "let_go",
 }  # fmt: skip
 

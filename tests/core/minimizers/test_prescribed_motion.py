@@ -193,7 +193,7 @@ def test_what_stands_still_is_not_named_as_blocked() -> None:
 
 
 def test_a_motion_that_takes_too_many_steps_is_ended_and_named(monkeypatch) -> None:
-    monkeypatch.setattr(prescribed_motion, "MAX_STEPS", 2)
+    monkeypatch.setattr(prescribed_motion, "MAX_NEWTON_STEPS", 2)
     lift = plate(-0.1, frames=upward(0.0, 0.6), name="Lift")
     simulator = simulated(SoftBody(block((2, 2, 2)), SOFT), lift)
     (frame,) = checked(simulator, 1)
