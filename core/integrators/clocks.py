@@ -176,7 +176,8 @@ class Clocks:
     def distance_behind(
         self, positions: NDArray[np.float64], colliders: NDArray[np.float64]
     ) -> float:
-        """How far anything is from where it should be at the end of the last step, in metres.
+        """The largest distance of anything animated to its place at the end of the last step, in
+        metres.
 
         Args:
             positions: (3, N) of the vertices of bodies, in metres.

@@ -415,7 +415,7 @@ class ImplicitStepper(TimeStepper):
         )
 
     def _lag(self, positions: Tensor, targets: Tensor, colliders: Points | None) -> float:
-        """How far anything animated is from where it should be, in metres.
+        """The largest distance of anything animated to its place, in metres.
 
         Args:
             positions: (3, N) where vertices are.
@@ -570,8 +570,8 @@ def _with_work_of(state: State, dropped: State) -> State:
 
 
 def _most_retries(adapts: bool, with_contact: bool) -> int:
-    """How often a frame may be taken again. What surfaces keep from converging stays as it is:
-    nothing has gone through anything, and shorter steps meet the same surfaces."""
+    """The most tries of a frame after the first. A frame whose surfaces keep it from converging
+    stays as it is: nothing has gone through anything, and shorter steps meet the same surfaces."""
     return MAX_RETRIES if adapts and not with_contact else 0
 
 
