@@ -12,6 +12,7 @@ from .bodies import ball, bear, box, make_soft, monkey, pin, tetrahedron
 from .clay import CLAY_SAMPLES
 from .contact_scenes import CONTACT_SAMPLES
 from .kept import KEPT_SAMPLES
+from .lively import LIVELY_SAMPLES
 from .matched import MATCHED_SAMPLES
 from .sample import Sample
 from .slalom import SLALOM_SAMPLES
@@ -185,6 +186,7 @@ SAMPLES: dict[str, Sample] = {
     "balloon": Sample(balloon, 96, (1, 20, 30, 44, 68, 96), columns=3),
     **CONTACT_SAMPLES,
     **WALKER_SAMPLES,
+    **LIVELY_SAMPLES,
     **CLAY_SAMPLES,
     **TAIL_SAMPLES,
     **THROW_SAMPLES,
