@@ -54,6 +54,15 @@ class SetDown:
             for jump in path_jumps(body.name, path, system.meshes[index].vertices, colliders):
                 self._bodies.setdefault(jump.frame - 1, []).append(index)
 
+    @property
+    def first_jump(self) -> tuple[str, int] | None:
+        """The name of the first body whose pins jump, and the frame at which they have; None where
+        no pins jump."""
+        if not self._bodies:
+            return None
+        frame = min(self._bodies)
+        return self._scene.bodies[self._bodies[frame][0]].name, frame + 1
+
     def begin_frame(self, state: State) -> State:
         """The state from which a frame goes on; pins that have jumped stay where they are in it."""
         pins = self._system.moving_pins

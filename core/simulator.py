@@ -160,7 +160,8 @@ class Simulator:
         self.system = System(scene, self._device, self._dtype, self.frame_time)
         self.stepper: TimeStepper = self._integrator.stepper(self.system, self._substeps)
         self._fields = fields_of(self.system, self._is_implicit, self._results)
-        self._set_down = SetDown(self.system)
+        #: Follows the jumps of pins.
+        self.set_down = SetDown(self.system)
         self._unfolding = Unfolding(self.system, not isinstance(self._integrator, XPBD))
 
     def go_on_from(self, state: State) -> None:
@@ -224,7 +225,7 @@ class Simulator:
             with self._threads():
                 begin_frame(self.system, self.state)
                 self._let_go()
-                self.state = self._set_down.begin_frame(self.state)
+                self.state = self.set_down.begin_frame(self.state)
                 self._unfolding.prepare(self.state)
                 self._is_settled = False
                 self.state = self._unfolding.watch(self.stepper.advance(self.state))

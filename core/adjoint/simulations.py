@@ -81,6 +81,7 @@ def simulate(
         return list(simulator.run(frames))
     refuse_system(simulator.system, leaves)
     _refuse_moved_start(simulator, leaves)
+    _refuse_jumps(simulator)
     run = _run_of(simulator, integrator, frames)
     recorded = _recorded(simulator, run, frames)
     outputs = [part for _, state in recorded for part in (state.positions, state.velocities)]
@@ -132,6 +133,21 @@ def settle(
 
     (positions,) = _on_tape(system, leaves, outputs, pull_back)
     return _framed(system, frame, positions, torch.zeros_like(positions))
+
+
+def _refuse_jumps(simulator: Simulator) -> None:
+    """Refuse pins that jump, since bodies are set down there without a derivative.
+
+    Raises:
+        SceneError: the pins of a body jump.
+    """
+    jump = simulator.set_down.first_jump
+    if jump is not None:
+        name, frame = jump
+        raise SceneError(
+            f"{name}: there are no gradients through the jump of its pins at frame {frame}; let "
+            "them move over several frames."
+        )
 
 
 def _run_of(simulator: Simulator, integrator: Integrator, frames: int) -> ImplicitRun | ExplicitRun:

@@ -149,7 +149,7 @@ def gradients() -> None:
     import torch
 
     from ..adjoint import simulate
-    from ..integrators import Midpoint, SymplecticEuler
+    from ..integrators import BDF2, Midpoint, SymplecticEuler
 
     young = torch.tensor(1e5, dtype=torch.float64, requires_grad=True)
     soft = replace(_tet(), material=StableNeoHookean(young), viscosity=1.0)
@@ -157,9 +157,10 @@ def gradients() -> None:
     clay = replace(soft, plasticity=Plasticity(1.0))
     seen = replace(_seen_tet(), material=StableNeoHookean(young))
     scenes = [Scene([clay], Ground()), Scene([seen], Ground()), *_reshaped()]
-    scenes.append(Scene([soft, above], Ground(), contact=Contact()))
-    runs = [(scene, SymplecticEuler()) for scene in scenes]
-    for scene, integrator in [*runs, (Scene([soft], Ground()), Midpoint())]:
+    runs: list[tuple[Scene, Integrator]] = [(scene, SymplecticEuler()) for scene in scenes]
+    runs.append((Scene([soft, above], Ground(), contact=Contact()), BDF2()))
+    runs.append((Scene([soft], Ground()), Midpoint()))
+    for scene, integrator in runs:
         frames = simulate(scene, integrator, frames=1)
         torch.autograd.backward(frames[-1].positions[0].sum())
 

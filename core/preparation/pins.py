@@ -134,10 +134,10 @@ def path_jumps(
     """
     size = float(np.ptp(rest, axis=0).max())
     samples = path.samples[:: path.per_frame]
+    if len(samples) < 2 or samples.shape[1] == 0:
+        return
     chosen = np.unique(np.linspace(0, samples.shape[1] - 1, _PINS).astype(int))
     points = samples[:, chosen]
-    if len(points) < 2:
-        return
     steps, angles = np.diff(points, axis=0), _angles(points)
     # A steady spin changes the direction of each pin, but neither its speed nor their centre's.
     centre, speeds = steps.mean(axis=1), np.linalg.norm(steps, axis=2)

@@ -157,9 +157,9 @@ def advance(running: session.Session) -> None:
 def test_settling_is_seen_until_the_worker_says_the_next_thing(job, worker):
     worker(
         "import pathlib, sys\n"
-        "from supple.core.job.log import say, say_settling\n"
+        "from supple.core.job.log import report, report_settling\n"
         "pathlib.Path('solids.json').touch()\n"
-        "for line in (say, lambda _: say_settling(['Cube']), say):\n"
+        "for line in (report, lambda _: report_settling(['Cube']), report):\n"
         "    sys.stdin.read(1)\n"
         "    line('Cube settled before the first frame')\n"
         "    pathlib.Path('solids.json').write_text(str(line))\n"

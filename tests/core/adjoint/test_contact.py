@@ -291,7 +291,7 @@ def test_what_has_been_in_the_way_of_pins_gives_no_gradient(monkeypatch: Any) ->
     monkeypatch.setattr("supple.core.minimizers.prescribed_motion.MAX_RELAXATION_ITERATIONS", 2)
     young = torch.tensor(2e4, dtype=torch.float64, requires_grad=True)
     top = np.flatnonzero(UPPER.vertices[:, 2] > 0.17)
-    path = UPPER.vertices[top] + np.array([0.0, 0.0, -0.2]) * np.arange(2)[:, None, None]
+    path = UPPER.vertices[top] + np.array([0.0, 0.0, -0.2]) * np.arange(6)[:, None, None]
     lower = SoftBody(LOWER, StableNeoHookean(young), pinned=np.arange(4))
     upper = SoftBody(UPPER, pinned=top, pin_path=path)
     frame = simulate(Scene([lower, upper], contact=Contact()), frames=1, substeps=1)[0]

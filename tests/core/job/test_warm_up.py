@@ -22,8 +22,8 @@ from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 COMPILING = """
 import supple.core.job.warm_up as warm_up
 from supple.core.compiled import compiled
-warm_up._say_when_compiling()
-warm_up.say_compiling()
+warm_up._report_when_compiling()
+warm_up.report_compiling()
 
 @compiled()
 def double(number):
