@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Container, Iterator
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,8 @@ from .worker import run_one
 
 #: Seconds in which a scheduler has to answer, and to have a worker.
 PATIENCE_SECONDS = 10.0
+#: Seconds in which a worker that was killed may come back, when no other is left.
+RETURN_SECONDS = 10.0
 # Requests that wait for each worker, so that none has to wait for the next.
 _AHEAD = 3
 _MISSING = (
@@ -98,7 +101,7 @@ def _rows(
     def send(request: dict[str, Any]) -> Any:
         workers = None
         if unfit:
-            workers = [each for each in client.scheduler_info(-1)["workers"] if each not in unfit]
+            workers = _fit_workers(client, unfit)
             if not workers:
                 said = "; ".join(f"{worker}: {reason}" for worker, reason in unfit.items())
                 raise SuppleError(f"No worker is left to go on: {said}")
@@ -130,6 +133,17 @@ def _rows(
         if (following := next(requests, None)) is not None:
             running.add(send(following))
         yield {"index": request["index"], **row}
+
+
+def _fit_workers(client: Any, unfit: Container[str]) -> list[str]:
+    """The addresses of the workers that may go on. A worker that was killed is given time to come
+    back."""
+    until = time.monotonic() + RETURN_SECONDS
+    while True:
+        workers = [each for each in client.scheduler_info(-1)["workers"] if each not in unfit]
+        if workers or time.monotonic() > until:
+            return workers
+        time.sleep(0.1)
 
 
 def _run_there(request: dict[str, Any]) -> Row:

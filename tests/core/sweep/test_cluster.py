@@ -106,6 +106,7 @@ def test_a_worker_that_cannot_write_is_left_out_and_its_run_goes_to_another(
     assert sorted(row["index"] for row in rows) == [*range(12)]
     assert all(row["good"] for row in rows)
     assert messages == [f"The worker {bad} is left out: The disk is full"]
+    monkeypatch.setattr(cluster, "RETURN_SECONDS", 0.3)
     requests = iter([{"index": 0, "bad": "all"}])
     with pytest.raises(SuppleError, match=r"No worker is left to go on: .*The disk is full"):
         list(cluster.rows(requests, dask.scheduler_address, None, messages.append))
