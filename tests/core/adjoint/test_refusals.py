@@ -183,3 +183,14 @@ def test_a_body_that_begins_in_the_ground_has_no_gradient_by_its_height() -> Non
 def test_without_a_tensor_anything_can_be_simulated() -> None:
     scene = Scene([SoftBody(CUBE, pressure=10.0)], ground=Ground(response="projection"))
     assert not simulate(scene, SymplecticEuler(), frames=1)[0].positions[0].requires_grad
+
+
+def test_pins_that_jump_are_refused_with_the_frame() -> None:
+    pins = np.arange(4)
+    path = (
+        CUBE.vertices[pins]
+        + np.array([0.0, 0.0, 1.0]) * np.array([0, 0, 0, 0, 0, 0, 5, 5, 5, 5])[:, None, None]
+    )
+    jumping = body(pinned=pins, pin_path=path)
+    with pytest.raises(SceneError, match="through the jump of its pins at frame 6"):
+        simulate(Scene([jumping]), frames=2)
