@@ -287,12 +287,13 @@ class Clearance:
         if vertices is None:
             return self._hold
         if self._hold_of[0] is not vertices:
-            bends = np.zeros_like(vertices)
+            places = np.ascontiguousarray(vertices)
+            bends = np.zeros_like(places)
             if not trajectory.is_linear:
-                path_bends(vertices, trajectory.times, bends)
+                path_bends(places, trajectory.times, bends)
             max_spreads = np.full(len(self.surface.rest), math.inf)
             # A path lies between what bends one way and the other.
-            for at in (*(vertices + bends), *(vertices - bends)[1:-1]):
+            for at in (*(places + bends), *(places - bends)[1:-1]):
                 limit_spreads(at, self._tets, self._gradients, self._hold.nodes, max_spreads)
             self._hold_of = vertices, self._hold._replace(max_spreads=max_spreads)
         return self._hold_of[1]
