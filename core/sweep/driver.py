@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import json
+import csv
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -149,20 +149,16 @@ def write_plan(folder: Path) -> tuple[int, int]:
     path = folder / "plan.csv"
     try:
         with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
             for row in planned(folder):
                 if count == 0:
-                    file.write(",".join(map(_cell, row)) + "\n")
-                file.write(",".join(map(_cell, row.values())) + "\n")
+                    writer.writerow(row)
+                writer.writerow(row.values())
                 count += 1
                 done += row["is_done"]
     except OSError as error:
         raise SuppleError(why_not_written(path, error)) from error
     return count, done
-
-
-def _cell(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return f'"{text}"' if "," in text else text
 
 
 def _plan(folder: Path) -> Sweep:

@@ -71,7 +71,7 @@ def write_page(folder: Path, rows: Sequence[Row], settings: Sequence[str]) -> No
     """
     shown = [rows[k] for k in _chosen(len(rows), MOST_PICTURES)]
     files = {row["run"]: folder / RUNS / row["run"] / PICTURE for row in shown if row.get("run")}
-    images = [_image(path) for path in files.values() if path.exists()]
+    images = [picture.read_png(path) for path in files.values() if path.exists()]
     parts = []
     if images:
         columns = math.ceil(math.sqrt(len(images)))
@@ -100,10 +100,6 @@ def write_page(folder: Path, rows: Sequence[Row], settings: Sequence[str]) -> No
 def _chosen(count: int, most: int) -> list[int]:
     """Numbers below ``count``, ``most`` of them at most, evenly spaced."""
     return sorted({round(k) for k in np.linspace(0, count - 1, min(count, most))})
-
-
-def _image(path: Path) -> picture.Image:
-    return picture.read_png(path)
 
 
 def _is_numeric(rows: Sequence[Row], name: str) -> bool:
