@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import tomllib
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import SuppleError
+from .suggestion import suggestion
 
 #: The keys that lead to an entry; numbers count the entries of a list from 0.
 Place = tuple[str | int, ...]
@@ -58,8 +58,7 @@ class ListFile:
         names = list(known)
         for key in table:
             if key not in names:
-                near = difflib.get_close_matches(key, names, 1)
-                meant = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(names)}."
+                meant = suggestion(key, names, f"Known are {', '.join(names)}.")
                 raise self.error((*place, key), f"{what} has no key {key!r}. {meant}")
 
 

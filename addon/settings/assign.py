@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 import bpy
 
 from ...core.errors import SuppleError
+from ...core.suggestion import suggestion
 from . import Setting
 from .object import OBJECT
 from .scene import SCENE
@@ -27,10 +27,10 @@ def check_name(name: str) -> None:
     table: list[Setting] = OBJECT if owner else SCENE
     known = [row.name for row in table if row.label]
     if setting not in known:
-        near = difflib.get_close_matches(setting, known, 1)
-        meant = f" Did you mean {near[0]}?" if near else ""
         kind = f"An object such as {owner}" if owner else "The scene"
-        raise SuppleError(f"{kind} has no setting {setting!r}.{meant}")
+        raise SuppleError(
+            f"{kind} has no setting {setting!r}. {suggestion(setting, known)}".rstrip()
+        )
 
 
 def assign(scene: bpy.types.Scene, name: str, value: Any) -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
@@ -16,6 +15,7 @@ from ..job import Settings
 from ..scene.scene import Scene
 from ..scene.schema import check_members
 from ..scene.soft_body import SoftBody
+from ..suggestion import suggestion
 from .plan import Value
 
 # Settings that a sweep has of its own, or that are of its runs.
@@ -105,8 +105,7 @@ def _path(scene: Scene, name: str) -> list[str | int]:
         return [*_members(scene, name.split("."), name)]
     named = [obj.name for obj in (*scene.bodies, *scene.colliders)]
     owners = [*named, "ground", "contact", "scene"]
-    near = difflib.get_close_matches(first, owners, 1)
-    meant = f"Did you mean {near[0]}?" if near else f"There are {', '.join(owners)}."
+    meant = suggestion(first, owners, f"There are {', '.join(owners)}.")
     raise SceneError(f"{name} is no setting of this scene. {meant}")
 
 
@@ -119,8 +118,7 @@ def _members(item: Any, path: list[str], name: str) -> list[str]:
         known = _varied_names(item)
         if isinstance(item, SoftBody):
             known += _varied_names(item.material)
-        near = difflib.get_close_matches(first, known, 1)
-        meant = f"Did you mean {near[0]}?" if near else f"There are {', '.join(known)}."
+        meant = suggestion(first, known, f"There are {', '.join(known)}.")
         raise SceneError(f"{name}: there is no {first!r}. {meant}")
     before = getattr(item, first)
     if rest:
