@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import bpy
 
-from ...core.errors import SuppleError
+from ...core.errors import JobError, SuppleError
+from ...core.job.files import write_whole
 from ..cache import scene_cache
 
 
@@ -60,3 +63,24 @@ class FarmJob:
             frames=(scene.frame_start, scene.frame_end),
             chunk=chunk,
         )
+
+
+def write_files(folder: Path, contents: Mapping[str, object]) -> None:
+    """Write the files of a job.
+
+    Args:
+        folder: is made where it does not exist.
+        contents: JSON objects by the names of their files.
+
+    Raises:
+        SuppleError: the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            write_whole(folder / name, json.dumps(content, indent=1).encode())
+    except (OSError, JobError) as error:
+        # The message of a JobError speaks of simulated frames.
+        cause = error.__cause__ if isinstance(error, JobError) else error
+        reason = getattr(cause, "strerror", None) or cause
+        raise SuppleError(f"The job cannot be written into {folder}: {reason}.") from error

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from ...core.errors import SuppleError
-from ...core.job.files import write_whole
-from .farm_job import FarmJob
+from .farm_job import FarmJob, write_files
 
 JOB_TYPE = Path(__file__).with_name("supple_simulate_and_render.js")
+SUBMISSION = "flamenco_job.json"
 PRIORITY = 50
 _SECONDS = 10.0
 # By the names that Flamenco has for them.
@@ -85,14 +85,13 @@ def submit(job: FarmJob, manager: str) -> str:
 
 
 def write(job: FarmJob, folder: Path) -> Path:
-    """Write what a manager would be sent into a folder; returns the file."""
-    path = folder / "flamenco_job.json"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SuppleError(f"{folder} cannot be made: {error.strerror}.") from error
-    write_whole(path, json.dumps(submission(job), indent=1).encode())
-    return path
+    """Write the job, as a manager takes it, into a folder; returns the file.
+
+    Raises:
+        SuppleError: the folder cannot be written.
+    """
+    write_files(folder, {SUBMISSION: submission(job)})
+    return folder / SUBMISSION
 
 
 def copy_job_type(folder: Path) -> Path:

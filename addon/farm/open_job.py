@@ -10,15 +10,12 @@ Source: Open Job Description, specification 2023-09, with its extension TASK_CHU
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import bpy
 
-from ...core.errors import JobError, SuppleError
-from ...core.job.files import write_whole
-from .farm_job import FarmJob
+from .farm_job import FarmJob, write_files
 
 TEMPLATE, VALUES, DEADLINE_VALUES = "template.json", "parameters.json", "parameter_values.json"
 _FILES = {"File": "IN", "Baked": "OUT"}
@@ -102,12 +99,7 @@ def write(job: FarmJob, folder: Path) -> Path:
         VALUES: values(job),
         DEADLINE_VALUES: {"parameterValues": pairs},
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            write_whole(folder / name, json.dumps(content, indent=1).encode())
-    except (OSError, JobError) as error:
-        raise SuppleError(f"The job cannot be written into {folder}: {error}.") from error
+    write_files(folder, contents)
     return folder / TEMPLATE
 
 

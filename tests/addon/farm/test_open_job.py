@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -14,7 +15,7 @@ import pytest
 
 from supple.addon import command_line
 from supple.addon.bake import shape_keys
-from supple.addon.farm import open_job
+from supple.addon.farm import flamenco, open_job
 from supple.addon.farm.farm_job import FarmJob
 from supple.core.errors import SuppleError
 from supple.core.job import Job
@@ -88,9 +89,27 @@ def test_a_file_that_is_not_saved_is_refused(addon) -> None:
         FarmJob.from_scene(bpy.context.scene, 1)
 
 
-def test_a_folder_that_cannot_be_written_is_named(addon, tmp_path: Path) -> None:
+@pytest.mark.parametrize("write", [open_job.write, flamenco.write])
+def test_a_folder_that_cannot_be_written_is_named(
+    addon, tmp_path: Path, write: Callable[[FarmJob, Path], Path]
+) -> None:
     save(tmp_path / "shot.blend")
     (tmp_path / "taken").touch()
     job = FarmJob.from_scene(bpy.context.scene, 1)
-    with pytest.raises(SuppleError, match=r"The job cannot be written into .*taken"):
-        open_job.write(job, tmp_path / "taken")
+    with pytest.raises(
+        SuppleError, match=r"The job cannot be written into .*taken: File exists\.$"
+    ):
+        write(job, tmp_path / "taken")
+
+
+@pytest.mark.parametrize(
+    ("write", "name"), [(open_job.write, open_job.TEMPLATE), (flamenco.write, flamenco.SUBMISSION)]
+)
+def test_a_file_that_cannot_be_written_names_its_folder_and_the_cause(
+    addon, tmp_path: Path, write: Callable[[FarmJob, Path], Path], name: str
+) -> None:
+    save(tmp_path / "shot.blend")
+    (tmp_path / "job" / name).mkdir(parents=True)
+    job = FarmJob.from_scene(bpy.context.scene, 1)
+    with pytest.raises(SuppleError, match=r"^The job cannot be written into .*job: [A-Z][^.]*\.$"):
+        write(job, tmp_path / "job")
