@@ -125,10 +125,7 @@ class SetDown:
         if self._scene.contact is None:
             return True
         surface = self._surface
-        colliders = surface.colliders_at(state.frame, 0.0)
-        if state.colliders is not None:
-            colliders = state.colliders
-        points = surface.points(positions.cpu().numpy(), colliders)
+        points = surface.points(positions.cpu().numpy(), surface.colliders_in(state))
         distances = contact_distances(self._scene)[body]
         objects = surface.object_of.astype(np.int32)
         surfaces = Surfaces(points, surface.triangles, objects, _all_but(body, len(distances)))

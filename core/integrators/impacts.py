@@ -200,7 +200,7 @@ class Impacts:
         contact = self._contact
         assert contact is not None
         surface, at = contact.surface, state.positions
-        colliders = surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
+        colliders = surface.colliders_in(state)
         free, pull = self._frames.are_free, seconds * acceleration
         start = torch.where(free, motion.velocities(at, 0.0), state.velocities)
         moved = motion.carried(at, 0.0, seconds)

@@ -20,7 +20,6 @@ from ..minimizers.newton import Newton
 from ..minimizers.prescribed_motion import PrescribedMotion
 from ..potentials import TimeStep
 from ..potentials.contact.approach_limit import Approach
-from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.contact.topology import Points
 from ..scene import checks
 from ..scene.soft_body import burst_warning
@@ -243,7 +242,8 @@ class ImplicitStepper(TimeStepper):
         unhindered = self._unhindered.of(state, seconds, frame, fraction)
         points, approach, collider_moves = np.empty((0, 3)), Approach(1.0), None
         if contact is not None:
-            surface, colliders = contact.surface, _colliders_of(state, contact)
+            surface = contact.surface
+            colliders = surface.colliders_in(state)
             points = surface.points(state.positions.cpu().numpy(), colliders)
             collider_moves = surface.colliders_at(frame, fraction) - colliders
             moves = surface.points(unhindered.displacement.cpu().numpy(), collider_moves)
@@ -282,8 +282,8 @@ class ImplicitStepper(TimeStepper):
         contact = self._objective.contact
         if contact is None:
             return Approach(1.0)
-        colliders = _colliders_of(after, contact)
-        points = contact.surface.points(after.positions.cpu().numpy(), colliders)
+        surface = contact.surface
+        points = surface.points(after.positions.cpu().numpy(), surface.colliders_in(after))
         return contact.approach_limit.approach(before, points - before, within_pieces=True)
 
     def _marked_too_fast(self, state: State, approach: Approach) -> State:
@@ -548,11 +548,6 @@ def _least_share(tries: int) -> float:
     """The share of what is left of a step that a part has to take, with so many tries left: half of
     all are as short as they need to be, the others share what is left then."""
     return 0.0 if 2 * tries > MAX_PARTS else 1.0 / tries
-
-
-def _colliders_of(state: State, contact: MeshContact) -> Points:
-    """Return the (C, 3) positions of the colliders in a state, in metres."""
-    return contact.surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
 
 
 def _with_work_of(state: State, dropped: State) -> State:

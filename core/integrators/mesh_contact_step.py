@@ -118,9 +118,7 @@ class MeshContactStep:
     def begin(self, state: State) -> None:
         """Begins a frame, which depends on none before it but by its state."""
         #: (C, 3) where the vertices of colliders are, in metres.
-        self.colliders = self.surface.colliders_at(state.frame, 0.0)
-        if state.colliders is not None:
-            self.colliders = state.colliders
+        self.colliders = self.surface.colliders_in(state)
         moving, still = state.velocities.numpy().T, np.zeros_like(self.colliders)
         velocities = np.concatenate([moving.astype(np.float64), still])
         self._candidates.begin(self._points(velocities))

@@ -69,10 +69,8 @@ class SurfaceForces:
             state: at the end of a frame.
             is_implicit: whether implicit steps took it.
         """
-        surface, colliders = self.surface, state.colliders
-        if colliders is None:
-            colliders = surface.colliders_at(0, 0.0)
-        points = surface.points(state.positions.cpu().numpy(), colliders)
+        surface = self.surface
+        points = surface.points(state.positions.cpu().numpy(), surface.colliders_in(state))
         self._detection.build_swept_candidates(points, points)
         find_forces = self._implicit_forces if is_implicit else self._explicit_forces
         return find_forces(points, self._detection.candidates)[: surface.body_count]

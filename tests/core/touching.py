@@ -29,8 +29,7 @@ def check_apart(simulator: Simulator) -> None:
     pairs.
     """
     surface, state = contact_of(simulator).surface, simulator.state
-    colliders = surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
-    points = surface.points(state.positions.cpu().numpy(), colliders)
+    points = surface.points(state.positions.cpu().numpy(), surface.colliders_in(state))
     assert not ipctk().has_intersections(reference_mesh(surface), np.asfortranarray(points))
     bodies, count = len(simulator.scene.bodies), len(surface.names)
     apart = {(i, j) for i in range(bodies, count) for j in range(i, count)}

@@ -33,10 +33,7 @@ def pairs_apart(
         pairs: of objects, bodies first, then mesh colliders, the lower number first.
     """
     surface = CollisionSurface(replace(scene, attachments=[]), list(meshes))
-    colliders = state.colliders
-    if colliders is None:
-        colliders = surface.colliders_at(state.frame, 0.0)
-    points = surface.points(state.positions.cpu().numpy(), colliders)
+    points = surface.points(state.positions.cpu().numpy(), surface.colliders_in(state))
     objects = surface.object_of.astype(np.int32)
     every = combinations_with_replacement(range(len(surface.names)), 2)
     excluded = set(every).difference(pairs)

@@ -21,6 +21,7 @@ from ...scene.contact_distances import attached_pair, attached_pairs, contact_di
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
 from ...scene.start_shape import start_positions
+from ...state import State
 from .topology import Points, Topology, topology
 
 # Pairs of attached objects that are told apart, one a bit.
@@ -194,6 +195,13 @@ class CollisionSurface:
         if not self._paths:
             return np.empty((0, 3))
         return np.concatenate([path.at(frame, fraction) for path in self._paths])
+
+    def colliders_in(self, state: State) -> Points:
+        """(C, 3) vertices of the colliders in a state; one at the start has them where they are
+        animated to be."""
+        if state.colliders is not None:
+            return state.colliders
+        return self.colliders_at(state.frame, 0.0)
 
     def collider_at(self, index: int, frame: int, fraction: float) -> Points:
         """(n, 3) vertices of one of the colliders then."""

@@ -52,8 +52,7 @@ def checked(simulator: Simulator, frames: int) -> Iterator[Frame]:
     excluded = {(i, j) for i in colliders for j in colliders if i <= j}
     for frame in simulator.run(frames):
         state = simulator.state
-        positions = surface.colliders_at(0, 0.0) if state.colliders is None else state.colliders
-        points = surface.points(state.positions.numpy(), positions)
+        points = surface.points(state.positions.numpy(), surface.colliders_in(state))
         assert count_intersections(points, surface.triangles, surface.object_of, excluded) == 0
         yield frame
 

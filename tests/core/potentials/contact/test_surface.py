@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from scipy import sparse
 
 from supple.core import Attachment, Collider, Contact, ContactSurface, Scene, SoftBody
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.core.state import State
 from supple.verification.meshes import block
 
 pytest.importorskip("ipctk")
@@ -205,6 +207,16 @@ def test_a_thick_collider_has_a_skin_to_either_side() -> None:
     moving = colliders_of(Collider(path, HALVES, thickness=0.1))
     heights = moving.colliders_at(0, 0.5)[:, 2]
     np.testing.assert_allclose(np.unique(heights.round(9)), [0.4, 0.6])
+
+
+def test_the_colliders_in_a_state_are_where_they_have_got_to() -> None:
+    surface = colliders_of(Collider(np.stack([SQUARE, SQUARE + 0.1]), HALVES))
+    zeros = torch.zeros((3, 4))
+    start = State(zeros, zeros, frame=0, substeps=1)
+    np.testing.assert_array_equal(surface.colliders_in(start), SQUARE)
+    np.testing.assert_array_equal(surface.colliders_in(replace(start, frame=1)), SQUARE + 0.1)
+    behind = replace(start, frame=1, colliders=SQUARE + 0.05)
+    np.testing.assert_array_equal(surface.colliders_in(behind), SQUARE + 0.05)
 
 
 def test_without_colliders_there_are_no_vertices_of_them() -> None:
