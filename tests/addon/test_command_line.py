@@ -21,30 +21,17 @@ from supple.addon.bake import shape_keys
 from supple.core.job import Job
 from supple.core.scene.integrator_table import INTEGRATORS
 
+from . import falling_block
 from .conftest import empty_file, working_here
+from .falling_block import FRAMES
 
-FRAMES = 3
 Runs = Callable[..., tuple[str, str]]
 
 
 @pytest.fixture(scope="module")
 def scene_file(addon: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A small block that falls, with a camera, saved."""
-    empty_file()
-    scene = bpy.context.scene
-    bpy.ops.mesh.primitive_cube_add(location=(0.0, 0.0, 2.0))
-    bpy.context.object.supple.enabled = True
-    bpy.context.object.supple.resolution = 3
-    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    scene.collection.objects.link(scene.camera)
-    scene.frame_start, scene.frame_end = 1, FRAMES
-    scene.render.engine = "CYCLES"
-    scene.cycles.samples = 1
-    scene.cycles.use_denoising = False
-    scene.render.resolution_x = scene.render.resolution_y = 8
-    path = tmp_path_factory.mktemp("scene") / "falling block.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    yield path
+    yield falling_block.save(tmp_path_factory.mktemp("scene") / "falling block.blend", 3)
     empty_file()
 
 

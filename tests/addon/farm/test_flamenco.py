@@ -23,8 +23,8 @@ from supple.addon.farm.farm_job import FarmJob
 from supple.addon.panels.scene import SUPPLE_PT_farm
 from supple.core.errors import SuppleError
 
+from ..falling_block import save
 from ..layout import drawn
-from .farm_scene import save
 
 JOB = FarmJob(
     name="shot",

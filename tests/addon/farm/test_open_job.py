@@ -21,7 +21,7 @@ from supple.core.errors import SuppleError
 from supple.core.job import Job
 
 from ..conftest import empty_file
-from .farm_scene import FRAMES, save
+from ..falling_block import FRAMES, save
 
 model = pytest.importorskip("openjd.model", reason="openjd-cli is for tests alone")
 

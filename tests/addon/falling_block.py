@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A file that a farm can simulate, bake and render in a moment."""
+"""A file that is simulated, baked and rendered in a moment."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from pathlib import Path
 
 import bpy
 
-from ..conftest import empty_file
+from .conftest import empty_file
 
 FRAMES = 3
 
 
-def save(path: Path) -> Path:
-    """A small block that falls, with a camera, saved and open."""
+def save(path: Path, resolution: int = 2) -> Path:
+    """A small block that falls, with a camera, saved and open; returns the file."""
     empty_file()
     scene = bpy.context.scene
     bpy.ops.mesh.primitive_cube_add(location=(0.0, 0.0, 2.0))
     bpy.context.object.supple.enabled = True
-    bpy.context.object.supple.resolution = 2
+    bpy.context.object.supple.resolution = resolution
     scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     scene.collection.objects.link(scene.camera)
     scene.frame_start, scene.frame_end = 1, FRAMES
