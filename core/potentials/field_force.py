@@ -142,13 +142,18 @@ def turned(vectors: Tensor, turns: Tensor) -> Tensor:
 
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 
 # In edges of the tets: a field that varies over less is sampled within them, this often along what
 # it varies over.
 _MAX_SCALE_EDGES, _SAMPLES_PER_SCALE = 6.0, 4.0
-# In a body.
-_MAX_SAMPLES = 65_536
+# In the tets of a body that a field reaches, and in one of them.
+_MAX_SAMPLES, _MAX_TET_SAMPLES = 65_536, 2_048
 _INSIDE = 0.5
+# Samples are chosen once a frame, in which source and body may move by this part of the reach.
+_REACH_FACTOR = 1.5
+# Of the mass of a sample.
+_BALANCE_TOLERANCE, _MAX_BALANCE_ROUNDS = 1e-3, 100
 # Kinds that point to or from their source.
 _RADIAL = {"force", "magnetic", "lennard_jones"}
 
@@ -167,42 +172,6 @@ class FieldSamples:
     weights: Tensor
     shares: Tensor
 
-    @staticmethod
-    def for_system(field: ForceField, system: Nodes) -> FieldSamples | None:
-        """Samples of all bodies of a system; None where no field varies inside of a tet."""
-        corners, weights, masses = [], [], []
-        is_fine = False
-        for body, mesh, where in zip(
-            system.bodies, system.meshes, system.body_slices(), strict=True
-        ):
-            edge = float(mesh.mean_edges.mean())
-            scale = _scale(field, mesh.vertices, edge)
-            if scale < _MAX_SCALE_EDGES * edge:
-                is_fine = True
-                wish = int(np.clip((_SAMPLES_PER_SCALE * edge / scale) ** 3, 1, _MAX_SAMPLES))
-                count = 4 * max(1, min(-(-wish // 4), _MAX_SAMPLES // (4 * len(mesh.tets))))
-                tets, coordinates, amounts = _material_points(mesh, count, body.seen_surface)
-                mass = np.broadcast_to(body.density, len(mesh.tets))[tets] * amounts
-                corners.append(mesh.tets[tets] + where.start)
-                weights.append(coordinates)
-            else:
-                vertices = np.arange(where.start, where.stop)
-                corners.append(np.repeat(vertices[:, None], 4, axis=1))
-                weights.append(np.tile([1.0, 0.0, 0.0, 0.0], (len(vertices), 1)))
-                mass = np.ones(len(vertices))
-            masses.append(mass)
-        if not is_fine:
-            return None
-        numbers, coordinates = np.concatenate(corners).T, np.concatenate(weights).T
-        carried = coordinates * np.concatenate(masses)
-        around = np.bincount(numbers.ravel(), carried.ravel(), len(system.mass))
-        shares = carried / np.maximum(around, np.finfo(float).tiny)[numbers]
-        return FieldSamples(
-            torch.as_tensor(np.ascontiguousarray(numbers, np.int64), device=system.mass.device),
-            torch.as_tensor(np.ascontiguousarray(coordinates)).to(system.mass),
-            torch.as_tensor(np.ascontiguousarray(shares)).to(system.mass),
-        )
-
     def points(self, positions: Tensor) -> Tensor:
         """Return the (3, Q) places of the samples, at (3, N) positions."""
         return (positions[:, self.corners] * self.weights).sum(1)
@@ -214,18 +183,197 @@ class FieldSamples:
         return means.index_add(1, self.corners.flatten(), spread)
 
 
+class FieldSampler:
+    """Samples of a field in all bodies of a system: within the tets that it reaches, where it
+    varies inside of them, and at the vertices elsewhere.
+
+    Args:
+        field: what is sampled.
+        system: the vertices of all bodies.
+    """
+
+    def __init__(self, field: ForceField, system: Nodes) -> None:
+        self._field, self._template = field, system.mass
+        self._bodies: list[_SampledBody] = []
+        for body, mesh, where in zip(
+            system.bodies, system.meshes, system.body_slices(), strict=True
+        ):
+            scale = _scale(field, mesh.vertices, float(mesh.mean_edges.mean()))
+            surface = body.seen_surface
+            self._bodies.append(_SampledBody(mesh, body.density, surface, scale, where.start))
+        self._reached: list[IntArray] = []
+        self._samples: FieldSamples | None = None
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether the field varies inside of the tets of any body."""
+        return any(body.is_fine for body in self._bodies)
+
+    def at(self, positions: FloatArray, frame: int) -> FieldSamples:
+        """Return the samples for a frame that begins at (N, 3) positions."""
+        # What is recorded on CUDA reads the same samples in every frame.
+        whole = self._template.is_cuda
+        reached = [
+            body.fine_tets if whole else body.reached(self._field, positions, frame)
+            for body in self._bodies
+        ]
+        if self._samples is None or not all(
+            np.array_equal(new, old) for new, old in zip(reached, self._reached, strict=True)
+        ):
+            self._reached, self._samples = reached, self._made(reached)
+        return self._samples
+
+    def _made(self, reached: list[IntArray]) -> FieldSamples:
+        parts = [body.samples(tets) for body, tets in zip(self._bodies, reached, strict=True)]
+        corners, weights, spread = (np.concatenate(part) for part in zip(*parts, strict=True))
+        numbers, coordinates, carried = corners.T, weights.T, spread.T
+        around = np.bincount(numbers.ravel(), carried.ravel(), len(self._template))
+        shares = carried / np.maximum(around, np.finfo(float).tiny)[numbers]
+        template = self._template
+        return FieldSamples(
+            torch.as_tensor(np.ascontiguousarray(numbers, np.int64), device=template.device),
+            torch.as_tensor(np.ascontiguousarray(coordinates)).to(template),
+            torch.as_tensor(np.ascontiguousarray(shares)).to(template),
+        )
+
+
+class _SampledBody:
+    """The tets of one body, and the material in those that were sampled before.
+
+    Args:
+        mesh: its tets at rest.
+        density: of the body or each tet, in kg/m³.
+        seen: the surface around the material, where tets are partly filled.
+        scale: the length over which the field varies within it, in metres.
+        start: its first vertex among those of all bodies.
+    """
+
+    def __init__(
+        self,
+        mesh: TetMesh,
+        density: ArrayLike,
+        seen: ContactSurface | None,
+        scale: float,
+        start: int,
+    ) -> None:
+        edge = float(mesh.mean_edges.mean())
+        self.is_fine = scale < _MAX_SCALE_EDGES * edge
+        self._mesh, self._seen, self._start = mesh, seen, start
+        self._masses = np.broadcast_to(density, len(mesh.tets)) * mesh.material_volumes
+        self._wish = (_SAMPLES_PER_SCALE * edge / scale) ** 3
+        self._cells: IntArray | None = None
+
+    @property
+    def fine_tets(self) -> IntArray:
+        """All tets where the field varies inside of them, else none."""
+        return np.arange(len(self._mesh.tets) if self.is_fine else 0)
+
+    def reached(self, field: ForceField, positions: FloatArray, frame: int) -> IntArray:
+        """Return the tets to sample in a frame that begins at (N, 3) positions of all bodies."""
+        mesh, reach = self._mesh, _reach(field)
+        if not self.is_fine or reach is None:
+            return self.fine_tets
+        corners = positions[self._start : self._start + len(mesh.vertices)][mesh.tets]
+        centres = corners.mean(axis=1)
+        radii = np.linalg.norm(corners - centres[:, None], axis=2).max(axis=1)
+        # The way of the source through the frame.
+        origin = Channel.of(field.origin, "The origin", 3)
+        first, last = origin.at(frame), origin.at(frame + 1)
+        way = last - first
+        along = (centres - first) @ way / max(float(way @ way), np.finfo(float).tiny)
+        away = centres - first - np.clip(along, 0.0, 1.0)[:, None] * way
+        return np.flatnonzero(np.linalg.norm(away, axis=1) < _REACH_FACTOR * reach + radii)
+
+    def samples(self, chosen: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Samples within the chosen tets, and at vertices of the others: the (Q, 4) vertices that
+        carry each, the (Q, 4) weights of these, and how much of its mass in kg each gets (Q, 4).
+        """
+        mesh, count = self._mesh, len(self._mesh.vertices)
+        others = np.ones(len(mesh.tets), dtype=bool)
+        others[chosen] = False
+        lumped = np.bincount(
+            mesh.tets[others].ravel(), np.repeat(0.25 * self._masses[others], 4), count
+        )
+        at = np.flatnonzero(lumped > 0.0)
+        corners = np.repeat(at[:, None], 4, axis=1)
+        weights = np.tile([1.0, 0.0, 0.0, 0.0], (len(at), 1))
+        spread = weights * lumped[at, None]
+        if len(chosen) > 0:
+            tets, coordinates, masses = self._material(chosen)
+            within = _balanced_masses(
+                mesh.tets[tets], coordinates, masses, mesh.tets[chosen], self._masses[chosen]
+            )
+            corners = np.concatenate([corners, mesh.tets[tets]])
+            weights = np.concatenate([weights, coordinates])
+            spread = np.concatenate([spread, within])
+        return corners + self._start, weights, spread
+
+    def _material(self, chosen: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Points of the material at rest: (Q,) tets, (Q, 4) barycentric coordinates in these, and
+        (Q,) masses in kg that they stand for, in all those of the chosen tets."""
+        mesh, seen = self._mesh, self._seen
+        most = min(_MAX_TET_SAMPLES, _MAX_SAMPLES // (4 * len(chosen)) * 4)
+        each = max(1, min(-(-int(min(self._wish, _MAX_SAMPLES)) // 4), most // 4))
+        tets = np.repeat(chosen, 4 * each)
+        # The same at each corner of a tet, so that what is linear acts as at its middle.
+        points = points_in_tets(0, len(chosen), each)
+        turned = [np.roll(points, shift, axis=2) for shift in range(4)]
+        coordinates = np.concatenate(turned, axis=1).reshape(-1, 4)
+        amounts = np.full(len(tets), 1.0 / (4 * each))
+        if mesh.fill is not None and seen is not None:
+            partial = np.flatnonzero((mesh.fill != 1.0)[tets])
+            places = np.einsum(
+                "qc,qci->qi", coordinates[partial], mesh.vertices[mesh.tets[tets[partial]]]
+            )
+            inside = np.abs(winding_number(places, seen.points, seen.triangles)) > _INSIDE
+            count = np.bincount(tets[partial][inside], minlength=len(mesh.tets))
+            is_material = np.ones(len(tets), dtype=bool)
+            is_material[partial] = inside | (count == 0)[tets[partial]]
+            tets, coordinates = tets[is_material], coordinates[is_material]
+            amounts = amounts[is_material] * self._corrections(chosen, count / (4 * each))[tets]
+        masses = amounts * self._full_masses[tets]
+        return tets, coordinates, masses * (self._masses[chosen].sum() / masses.sum())
+
+    @property
+    def _full_masses(self) -> FloatArray:
+        """(M,) masses of the tets in kg, were all of them full."""
+        return self._masses * self._mesh.rest_volumes / self._mesh.material_volumes
+
+    def _corrections(self, chosen: IntArray, fractions: FloatArray) -> FloatArray:
+        """(M,) factors of the points in a tet: copies of a cell share the material in it by how
+        much each is filled, and those in which no point is inside have what they are filled.
+
+        Args:
+            chosen: the sampled tets.
+            fractions: (M,) of each tet that is inside the surface, by its points.
+        """
+        fill = self._mesh.fill
+        assert fill is not None
+        if self._cells is None:
+            centres = self._mesh.vertices[self._mesh.tets].mean(axis=1)
+            grid = np.round(centres / (1e-3 * float(self._mesh.mean_edges.mean())))
+            self._cells = np.unique(grid, axis=0, return_inverse=True)[1].ravel()
+        cell = self._cells
+        together = np.bincount(cell, fill)[cell]
+        factors = np.where(fractions > 0.0, fill / together, fill)
+        return np.where(fill == 1.0, 1.0, factors)
+
+
 class SampledLaw(Law):
     """A law whose response at a vertex is the mean over the material around it.
 
     Args:
         law: at points.
-        samples: these points.
+        sampler: chooses these points for each frame.
+        positions: (N, 3) for the time before the first frame, in metres.
     """
 
-    def __init__(self, law: Law, samples: FieldSamples) -> None:
-        self._law, self._samples = law, samples
+    def __init__(self, law: Law, sampler: FieldSampler, positions: FloatArray) -> None:
+        self._law, self._sampler = law, sampler
+        self._samples = sampler.at(positions, 0)
 
     def begin_frame(self, parameters: Tensor, positions: Tensor, frame: int) -> None:
+        self._samples = self._sampler.at(positions.detach().cpu().numpy().T, frame)
         self._law.begin_frame(parameters, self._samples.points(positions), frame)
 
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
@@ -247,33 +395,51 @@ class SampledLaw(Law):
         )
 
 
-def _material_points(
-    mesh: TetMesh, count: int, seen: ContactSurface | None
-) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
-    """Points of the material at rest: (Q,) tets, (Q, 4) barycentric coordinates in these, and (Q,)
-    volumes in m³ that they stand for.
+def _balanced_masses(
+    corners: IntArray,
+    coordinates: FloatArray,
+    masses: FloatArray,
+    tets: IntArray,
+    tet_masses: FloatArray,
+) -> FloatArray:
+    """Return the part of the mass of each sample that each of its corners gets, (Q, 4) in kg.
+
+    Each sample gives all of its mass, and each vertex gets a quarter of the tets around, as it does
+    of gravity. So the whole force is the integral, and a uniform field pushes all vertices alike.
+
+    Material that fills one side of a tet is nearer to some corners than to others. Their
+    barycentric coordinates are scaled by sample and by vertex in turn.
+
+    Source: Sinkhorn, "A relationship between arbitrary positive matrices and doubly stochastic
+    matrices", 1964.
 
     Args:
-        count: in each tet, a multiple of four.
-        seen: the surface around the material, where tets are partly filled.
+        corners: (Q, 4) vertices that carry each sample.
+        coordinates: (Q, 4) its barycentric coordinates.
+        masses: (Q,) of each, in kg.
+        tets: (T, 4) vertices of the sampled tets.
+        tet_masses: (T,) of these, in kg.
     """
-    tets = np.repeat(np.arange(len(mesh.tets)), count)
-    # The same at each corner of all tets, so that what is linear acts as at their middles.
-    points = points_in_tets(0, 1, count // 4)[0]
-    corners = np.concatenate([np.roll(points, shift, axis=1) for shift in range(4)])
-    coordinates = np.tile(corners, (len(mesh.tets), 1))
-    if mesh.fill is not None and seen is not None:
-        partial = np.flatnonzero((mesh.fill != 1.0)[tets])
-        points = np.einsum(
-            "qc,qci->qi", coordinates[partial], mesh.vertices[mesh.tets[tets[partial]]]
-        )
-        inside = np.abs(winding_number(points, seen.points, seen.triangles)) > _INSIDE
-        is_empty = np.bincount(tets[partial][inside], minlength=len(mesh.tets)) == 0
-        kept = np.ones(len(tets), dtype=bool)
-        kept[partial] = inside | is_empty[tets[partial]]
-        tets, coordinates = tets[kept], coordinates[kept]
-    in_each = np.bincount(tets, minlength=len(mesh.tets))
-    return tets, coordinates, (mesh.material_volumes / in_each)[tets]
+    count = int(tets.max()) + 1
+    lumped = np.bincount(tets.ravel(), np.repeat(0.25 * tet_masses, 4), count)
+    spread = coordinates * masses[:, None]
+    for _ in range(_MAX_BALANCE_ROUNDS):
+        carried = np.bincount(corners.ravel(), spread.ravel(), count)
+        spread *= (lumped / np.maximum(carried, np.finfo(float).tiny))[corners]
+        totals = spread.sum(axis=1)
+        if np.abs(totals / masses - 1.0).max() < _BALANCE_TOLERANCE:
+            break
+        spread *= (masses / totals)[:, None]
+    return spread
+
+
+def _reach(field: ForceField) -> float | None:
+    """Return how far from its origin a field acts, in metres; None where no ball bounds it."""
+    falloff = field.falloff
+    is_ball = falloff.shape == "sphere" and field.shape == "point" and field.kind != "vortex"
+    if falloff.max_distance is None or not is_ball or field.grid is not None:
+        return None
+    return field.unit * float(_samples(falloff.max_distance).max())
 
 
 def _scale(field: ForceField, vertices: FloatArray, edge: float) -> float:

@@ -44,13 +44,13 @@ class FieldShadow:
 
     Args:
         absorbers: what may stand in the way.
-        template: (N,) of whose device and type the share is.
+        template: of whose device and type the share is.
     """
 
     def __init__(self, absorbers: Sequence[Absorber], template: Tensor) -> None:
         self._casters = [_Caster(absorber) for absorber in absorbers]
-        #: (N,) 0 … 1, in place; 1 until it is cast.
-        self.visibility = torch.ones_like(template)
+        #: (N,) 0 … 1, of the points at which it was cast; 1 until then.
+        self.visibility = template.new_ones(1)
 
     def cast(self, positions: Tensor, sources: Tensor, frame: int) -> None:
         """Finds what arrives at (3, N) positions of (3, N) sources, as absorbers are after a
@@ -59,7 +59,12 @@ class FieldShadow:
         visibility = np.ones(len(starts))
         for caster in self._casters:
             caster.shade(starts, ends, frame, visibility)
-        self.visibility.copy_(torch.as_tensor(visibility))
+        arriving = torch.as_tensor(visibility)
+        # In place where it can be: what CUDA has recorded reads it.
+        if len(arriving) == len(self.visibility):
+            self.visibility.copy_(arriving)
+        else:
+            self.visibility = arriving.to(self.visibility)
 
 
 class _Caster:

@@ -19,7 +19,7 @@ from .body_forces import DragForce, Gravity, VertexAccelerations
 from .enclosed_volume import EnclosedVolume
 from .enclosed_volume import Pressure as PressureEnergy
 from .enclosed_volume import TargetVolume as TargetVolumeEnergy
-from .field_force import FieldForce, FieldSamples, SampledLaw
+from .field_force import FieldForce, FieldSampler, SampledLaw
 from .field_laws import FieldLaw, FieldShadow, Law, WindLaw
 from .fluid import Buoyancy, FluidDrag, SubmergedTets
 from .goals import GoalDamping, GoalSprings
@@ -40,12 +40,13 @@ def body_potential(force: BodyForce, nodes: Nodes, body: int) -> Potential:
 
 
 def _field(field: ForceField, nodes: Nodes) -> Potential:
-    samples = FieldSamples.for_system(field, nodes)
-    template = nodes.mass if samples is None else samples.weights[0]
+    sampler = FieldSampler(field, nodes)
     absorbers = [each for each in nodes.scene.absorbers if each.name != field.name]
-    shadow = FieldShadow(absorbers, template) if field.is_absorbed and absorbers else None
-    law: Law = FieldLaw(field, template, shadow)
-    law = law if samples is None else SampledLaw(law, samples)
+    shadow = FieldShadow(absorbers, nodes.mass) if field.is_absorbed and absorbers else None
+    law: Law = FieldLaw(field, nodes.mass, shadow)
+    if sampler.is_needed:
+        start = np.concatenate([mesh.vertices for mesh in nodes.meshes])
+        law = SampledLaw(law, sampler, start)
     return FieldForce.for_system(law, field.parameters, nodes)
 
 

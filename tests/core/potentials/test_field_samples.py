@@ -12,6 +12,7 @@ from supple.core.materials import StableNeoHookean
 from supple.core.potentials.field_force import FieldForce
 from supple.core.potentials.registry import potentials_of
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.core.scene.channel import Channel
 from supple.core.scene.force_fields import Falloff, ForceField, Wind
 from supple.core.system import System
 from supple.verification.meshes import block
@@ -75,6 +76,55 @@ def test_a_field_outside_pulls_at_the_material_of_partly_filled_tets_alone(edge_
     expected = integral(field, 0.2)
     found = forces(in_lattice(edge_length), field).sum(axis=0)
     assert np.linalg.norm(found - expected) < 0.15 * np.linalg.norm(expected)
+
+
+def torus(major: float, minor: float) -> SurfaceMesh:
+    along, around = 96, 32
+    a, b = np.meshgrid(np.arange(along) / along, np.arange(around) / around, indexing="ij")
+    a, b = 2.0 * np.pi * a, 2.0 * np.pi * b
+    away = major + minor * np.cos(b)
+    points = np.stack([away * np.cos(a), away * np.sin(a), minor * np.sin(b)], axis=-1)
+    i, j = np.meshgrid(np.arange(along), np.arange(around), indexing="ij")
+    i_next, j_next = (i + 1) % along, (j + 1) % around
+    quads = np.stack([i, i_next, i_next, i], axis=-1) * around
+    quads = (quads + np.stack([j, j, j_next, j_next], axis=-1)).reshape(-1, 4)
+    triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    return SurfaceMesh(points.reshape(-1, 3), triangles.astype(np.int32))
+
+
+@pytest.mark.parametrize("resolution", [8, 16, 32])
+def test_the_force_of_a_small_field_does_not_depend_on_the_resolution(resolution: int) -> None:
+    major, minor, reach = 0.2, 0.06, 0.03
+    source = np.array([major, 0.0, minor + 0.01])
+    away = np.random.default_rng(0).uniform(-reach, reach, (1_000_000, 3))
+    away = away[np.linalg.norm(away, axis=1) < reach]
+    x, y, z = (away + source).T
+    inside = (np.hypot(x, y) - major) ** 2 + z**2 < minor**2
+    directions = away / np.linalg.norm(away, axis=1)[:, None]
+    volume = 4.0 / 3.0 * np.pi * reach**3
+    expected = -400.0 * DENSITY * volume * (directions * inside[:, None]).mean(axis=0)
+    surface = torus(major, minor)
+    surface.edge_length = 2.0 * (major + minor) / resolution
+    (body,) = tetrahedralize_scene(Scene([SoftBody(surface, SOFT, DENSITY)]))[0].bodies
+    field = ForceField("force", -400.0, tuple(source), falloff=Falloff(max_distance=reach))
+    force = forces(body, field).sum(axis=0)
+    assert np.linalg.norm(force - expected) < 0.05 * np.linalg.norm(expected)
+
+
+def test_a_small_field_that_comes_near_pulls_as_one_that_is_there() -> None:
+    there, body = small_field((0.4, 0.55, 1.08), 0.2), in_lattice(0.5)
+    path = np.array([[0.4, 0.55, 9.0], [0.4, 0.55, 1.08], [0.4, 0.55, 1.08]])
+    moving = ForceField("force", -30.0, Channel(path), falloff=Falloff(max_distance=0.2))
+    expected = forces(body, there)
+    system = System(Scene([body], forces=[moving]), torch.device("cpu"), torch.float64)
+    (force,) = [each for each in system.forces if isinstance(each, FieldForce)]
+    positions = system.rest_positions()
+    for frame in range(2):
+        force.begin_frame(positions, frame)
+        force.go_to(frame, 1.0)
+        out = torch.zeros_like(positions)
+        force.add_rate_forces(positions, torch.zeros_like(out), out)
+        np.testing.assert_allclose(-out.T.numpy(), expected, atol=1e-12)
 
 
 def test_a_field_that_ends_before_the_material_does_nothing() -> None:
