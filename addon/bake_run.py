@@ -172,8 +172,8 @@ class Bake:
             if (seen := self._seen[index]) is None:
                 continue
             frames = self._frames[index]
-            kept = shape_keys.kept_frames(len(frames), self._key_step)
-            fit = fitted_cage.fitted(obj, frames, seen, kept)
+            frame_indices = shape_keys.kept_frames(len(frames), self._key_step)
+            fit = fitted_cage.fitted(obj, frames, seen, frame_indices)
             share = 1.0 / len(self._objects)
             self._frames[index], note = yield from scaled(fit, share, index * share)
             self._notes += [note] if note else []

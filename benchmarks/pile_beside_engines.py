@@ -75,8 +75,8 @@ def _run(name: str, path: Path) -> tuple[dict[str, Any], Positions, str]:
     lines = printed.decode(errors="replace").splitlines()
     records = [line for line in lines if line.startswith('{"seconds"')]
     record = json.loads(records[-1]) if records else {"note": ""}
-    kept = path.with_suffix(f".{name}.npy")
-    positions = np.load(kept) if kept.exists() else np.empty((0, 0, 0, 3))
+    array_path = path.with_suffix(f".{name}.npy")
+    positions = np.load(array_path) if array_path.exists() else np.empty((0, 0, 0, 3))
     if running.returncode and not note:
         said = errors.decode(errors="replace").strip().splitlines()
         note = said[-1] if said else f"ended with {running.returncode}"

@@ -97,7 +97,7 @@ def quoted(paths: Sequence[Path] = QUOTED) -> dict[str, Any]:
     two; only where parts are independent, each is taken from the first that has it.
     """
     stores = [Store.open(path) for path in paths]
-    kept: dict[str, Any] = {MEASURED: {}}
+    figures: dict[str, Any] = {MEASURED: {}}
     names = dict.fromkeys(name for store in stores for name in store.figures.get(MEASURED, {}))
     for name in names:
         holders = [store for store in stores if name in store.figures.get(MEASURED, {})]
@@ -107,12 +107,12 @@ def quoted(paths: Sequence[Path] = QUOTED) -> dict[str, Any]:
             whole = [store for store in holders if len(store.records(name)) == len(parts)]
             source = having[0] if name in INDEPENDENT_PARTS or not whole else whole[0]
             record = {**source.record(name, part), "machine": source.machine}
-            kept[MEASURED].setdefault(name, {})[part] = record
+            figures[MEASURED].setdefault(name, {})[part] = record
             if part == WHOLE:
-                kept[name] = source.figures[name]
+                figures[name] = source.figures[name]
             else:
-                kept.setdefault(name, {})[part] = source.figures[name][part]
-    return kept
+                figures.setdefault(name, {})[part] = source.figures[name][part]
+    return figures
 
 
 def version(root: Path = ROOT, sources: Sequence[str] = SOURCES) -> str:

@@ -127,10 +127,10 @@ def _refuse_without_numba(*_: Any) -> None:
     )
 
 
-def _forget_what_is_old(kept: Any, module: str) -> None:
+def _forget_what_is_old(loop_cache: Any, module: str) -> None:
     """Lets numba compile anew where a function or a constant from another file has changed, which
     it has compiled in; by itself it looks at the file of the loop alone."""
-    kept._cache_file._source_stamp = _stamp_of(module)
+    loop_cache._cache_file._source_stamp = _stamp_of(module)
 
 
 @cache
@@ -148,37 +148,39 @@ def _stamp_of(module: str) -> str:
     return stamp.hexdigest()
 
 
-def _forget_what_is_unreadable(kept: Any) -> None:
+def _forget_what_is_unreadable(loop_cache: Any) -> None:
     """Lets numba compile anew what it kept and cannot read, where it would fail each time."""
-    load = kept.load_overload
+    load = loop_cache.load_overload
 
     def load_overload(*key: Any) -> Any:
         try:
             return load(*key)
         except _UNREADABLE:
-            kept.flush()
+            loop_cache.flush()
             return None
 
-    kept.load_overload = load_overload
+    loop_cache.load_overload = load_overload
 
 
-def _take_what_is_shipped(kept: Any, module: str) -> None:
+def _take_what_is_shipped(loop_cache: Any, module: str) -> None:
     """Lets numba look among the loops that come with the extension for what it does not keep."""
-    load, shipped = kept.load_overload, shipped_loops.index_of(kept, module)
+    load, shipped = loop_cache.load_overload, shipped_loops.index_of(loop_cache, module)
 
     def load_overload(signature: Any, target: Any) -> Any:
         if (overload := load(signature, target)) is not None:
             return overload
         # What cannot be read is compiled, as what was made from other sources is.
         with contextlib.suppress(OSError, *_UNREADABLE):
-            shipped_overload = shipped.load(kept._index_key(signature, target.codegen()))
+            shipped_overload = shipped.load(loop_cache._index_key(signature, target.codegen()))
             return (
-                None if shipped_overload is None else kept._impl.rebuild(target, shipped_overload)
+                None
+                if shipped_overload is None
+                else loop_cache._impl.rebuild(target, shipped_overload)
             )
         return None
 
     if shipped is not None:
-        kept.load_overload = load_overload
+        loop_cache.load_overload = load_overload
 
 
 def _compile_parts_alone(loop: Any) -> None:
@@ -230,9 +232,9 @@ def _compile_once(loop: Any) -> None:
 
 
 @contextlib.contextmanager
-def _only_process(kept: Any) -> Iterator[None]:
+def _only_process(loop_cache: Any) -> Iterator[None]:
     """Keeps other processes from compiling a loop, where a file can be locked."""
-    with lock_file(Path(f"{kept._cache_file._index_path}.lock")) as descriptor:
+    with lock_file(Path(f"{loop_cache._cache_file._index_path}.lock")) as descriptor:
         end = time.monotonic() + _MAX_WAIT_SECONDS
         while descriptor is not None and not acquire(descriptor) and time.monotonic() < end:
             time.sleep(_POLL_SECONDS)

@@ -306,13 +306,13 @@ def _without_pins(body: SoftBody, gone: NDArray[np.int32]) -> SoftBody:
     """The body with some vertices that are pinned no more."""
     if body.pinned is None or len(gone) == 0:
         return body
-    kept = ~np.isin(body.pinned, gone)
+    mask = ~np.isin(body.pinned, gone)
     if body.pin_path is None:
-        return replace(body, pinned=body.pinned[kept])
-    path = body.pin_path.mapped(lambda samples: samples[:, kept])
+        return replace(body, pinned=body.pinned[mask])
+    path = body.pin_path.mapped(lambda samples: samples[:, mask])
     # It began where the pins had it, whatever holds it now.
     start = start_positions(body)
-    return replace(body, pinned=body.pinned[kept], pin_path=path, initial_positions=start)
+    return replace(body, pinned=body.pinned[mask], pin_path=path, initial_positions=start)
 
 
 def _threads(stitches: Stitches) -> NDArray[np.int32]:

@@ -145,5 +145,5 @@ def _moved(
 def _all_but(body: int, count: int) -> NDArray[np.intp]:
     """(K, 2) the pairs of objects without that of a body and another object."""
     pairs = np.stack(np.triu_indices(count), axis=1)
-    kept: NDArray[np.intp] = pairs[((pairs == body).sum(axis=1) != 1)]
-    return kept
+    others: NDArray[np.intp] = pairs[((pairs == body).sum(axis=1) != 1)]
+    return others

@@ -59,12 +59,12 @@ def name() -> str:
     return f"{sys.platform}-{processor}-{python}-{numba.__version__}" if processor else ""
 
 
-def index_of(kept: Any, module: str, root: Path = FOLDER) -> Any:
+def index_of(loop_cache: Any, module: str, root: Path = FOLDER) -> Any:
     """Numba's index of what comes with the extension of a loop, and the files that it names; None
     where there can be none.
 
     Args:
-        kept: what numba keeps of the loop.
+        loop_cache: what numba keeps of the loop.
         module: of the loop.
         root: the folder of all of them.
     """
@@ -72,8 +72,8 @@ def index_of(kept: Any, module: str, root: Path = FOLDER) -> Any:
     if inside == module or not name():
         return None
     folder = root.joinpath(name(), *inside.split(".")[:-1])
-    cache_file = kept._cache_file
-    return type(cache_file)(str(folder), kept._impl.filename_base, cache_file._source_stamp)
+    cache_file = loop_cache._cache_file
+    return type(cache_file)(str(folder), loop_cache._impl.filename_base, cache_file._source_stamp)
 
 
 def write(loops: Sequence[Any], root: Path) -> None:

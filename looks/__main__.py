@@ -41,17 +41,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     state = page.REFERENCES if asked.references else page.BEFORE if asked.before else page.NOW
     present, began = version(sources=SOURCES), time.monotonic()
-    kept = page.store(state)
-    kept.figures["machine"] = describe()
+    stored = page.store(state)
+    stored.figures["machine"] = describe()
     for scenario in chosen(asked):
-        if kept.is_done(page.NAME, scenario.name, present) and not asked.again:
+        if stored.is_done(page.NAME, scenario.name, present) and not asked.again:
             print(f"{scenario.name}: measured at {present} already", flush=True)
             continue
         if asked.minutes is not None and time.monotonic() - began > 60.0 * asked.minutes:
             print(f"{scenario.name}: no time left", flush=True)
             continue
         picture = None if asked.references or asked.no_pictures else state
-        measured = kept.measure(page.NAME, scenario.name, partial(run, scenario, picture), present)
+        measured = stored.measure(
+            page.NAME, scenario.name, partial(run, scenario, picture), present
+        )
         print(f"{scenario.name}: {_in_words(measured)}", flush=True)
     page.write()
     print(f"\nWritten to {page.PAGE}")
@@ -63,12 +65,12 @@ def quick(asked: argparse.Namespace) -> int:
     action: Action = asked.action or QUICK[0]
     sag = asked.sag or QUICK[1]
     scenario = Scenario((asked.names or list(SHAPES))[0], action, sag)
-    kept = page.Kept.read()
+    all_figures = page.Kept.read()
     results = {scenario.name: run(scenario, picture=None, path=asked.picture)}
     print(f"\n{scenario.body}, before → now")
     for head, row in (
-        (page.FILLING_HEAD, page.filling(scenario.body, kept.before, results)),
-        (page.SCENE_HEAD, page.rows([scenario], kept.before, results, kept)[0]),
+        (page.FILLING_HEAD, page.filling(scenario.body, all_figures.before, results)),
+        (page.SCENE_HEAD, page.rows([scenario], all_figures.before, results, all_figures)[0]),
     ):
         width = max(map(len, head))
         print("\n".join(f"  {name:{width}}  {cell}" for name, cell in zip(head, row, strict=True)))

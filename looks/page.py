@@ -188,40 +188,40 @@ def whole() -> str:
     return text(Kept.read()) + at_rest(squeezes())
 
 
-def at_rest(kept: Store) -> str:
+def at_rest(stored: Store) -> str:
     """Return the section on bodies at rest; nothing where none was measured."""
     lines = []
-    for part, rows in kept.figures.get(SQUEEZE, {}).items():
+    for part, rows in stored.figures.get(SQUEEZE, {}).items():
         for row in rows:
             finer = row["times_finer"]
             name = part if finer == 1.0 else f"{part}, {finer:g} times finer"
             lines.append([name, *(str(row[figure]) for figure in AT_REST_FIGURES)])
     if not lines:
         return ""
-    dates = sorted(record["date"] for record in kept.records(SQUEEZE).values())
-    parts = kept.records(SQUEEZE).items()
+    dates = sorted(record["date"] for record in stored.records(SQUEEZE).values())
+    parts = stored.records(SQUEEZE).items()
     versions = "; ".join(f"{part} at {record['version']}" for part, record in sorted(parts))
-    when = f"On {dates[-1]}, {kept.machine}: {versions}."
+    when = f"On {dates[-1]}, {stored.machine}: {versions}."
     return "\n" + AT_REST.format(when=when) + table(AT_REST_HEAD, lines)
 
 
-def text(kept: Kept) -> str:
+def text(all_figures: Kept) -> str:
     """The whole page, in Markdown."""
     columns = table(("column", "meaning"), COLUMNS)
-    first = HEAD.format(when=kept.when, columns=columns) + table(
-        ("", "bar", "before", "now"), _bars(kept)
+    first = HEAD.format(when=all_figures.when, columns=columns) + table(
+        ("", "bar", "before", "now"), _bars(all_figures)
     )
-    return "\n".join([first, *(_section(body, kept) for body in SHAPES)])
+    return "\n".join([first, *(_section(body, all_figures) for body in SHAPES)])
 
 
 def rows(
-    scenarios: Iterable[Scenario], before: Results, now: Results, kept: Kept
+    scenarios: Iterable[Scenario], before: Results, now: Results, all_figures: Kept
 ) -> list[list[str]]:
     """The figures of scenes side by side, in the columns of ``SCENE_HEAD``."""
     lines = []
     for scenario in scenarios:
         first, second = before.get(scenario.name, {}), now.get(scenario.name, {})
-        reference = kept.references.get(scenario.name, {})
+        reference = all_figures.references.get(scenario.name, {})
         cells = [_both(name, first, second, reference) for name in SCENE_FIGURES]
         lines.append([f"{scenario.action}, {scenario.sag} %", *cells])
     return lines
@@ -231,17 +231,21 @@ def filling(body: str, before: Results, now: Results) -> list[str]:
     """Return the figures that all scenes of a body share, in the columns of ``FILLING_HEAD``."""
     names = [scenario.name for scenario in SCENARIOS if scenario.body == body]
     first, second = (
-        next((kept[name] for name in names if "tets" in kept.get(name, {})), {})
-        for kept in (before, now)
+        next((results[name] for name in names if "tets" in results.get(name, {})), {})
+        for results in (before, now)
     )
     return [_both(name, first, second, {}) for name in FILLING_FIGURES]
 
 
-def _section(body: str, kept: Kept) -> str:
+def _section(body: str, all_figures: Kept) -> str:
     scenarios = [scenario for scenario in SCENARIOS if scenario.body == body]
     parts = [f"## {body.capitalize()}", _pictures(body)]
-    parts.append(table(FILLING_HEAD, [filling(body, kept.before, kept.now)]).rstrip())
-    parts.append(table(SCENE_HEAD, rows(scenarios, kept.before, kept.now, kept)).rstrip())
+    parts.append(table(FILLING_HEAD, [filling(body, all_figures.before, all_figures.now)]).rstrip())
+    parts.append(
+        table(
+            SCENE_HEAD, rows(scenarios, all_figures.before, all_figures.now, all_figures)
+        ).rstrip()
+    )
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -259,17 +263,21 @@ def _pictures(body: str) -> str:
     return table(("worst frame", "before", "now"), lines).rstrip() if lines else ""
 
 
-def _bars(kept: Kept) -> list[list[str]]:
+def _bars(all_figures: Kept) -> list[list[str]]:
     return [
-        [bar.what, bar.bar, *(_verdict(bar, r, kept) for r in (kept.before, kept.now))]
+        [
+            bar.what,
+            bar.bar,
+            *(_verdict(bar, r, all_figures) for r in (all_figures.before, all_figures.now)),
+        ]
         for bar in BARS
     ]
 
 
-def _verdict(bar: Bar, results: Results, kept: Kept) -> str:
+def _verdict(bar: Bar, results: Results, all_figures: Kept) -> str:
     """The worst figure of all scenes."""
     figures = (
-        bar.figure(result, kept.references.get(name, {})) for name, result in results.items()
+        bar.figure(result, all_figures.references.get(name, {})) for name, result in results.items()
     )
     known = [value for value in figures if value is not None]
     if not known:
@@ -296,11 +304,11 @@ def _cell(name: str, figures: Figures, reference: Figures) -> str:
     return shown if ratio is None else f"{shown} ({ratio:.2f})"
 
 
-def _when(kept: Store, state: str) -> str:
-    records = kept.records(NAME).values()
+def _when(stored: Store, state: str) -> str:
+    records = stored.records(NAME).values()
     if not records:
         return ""
     versions = sorted({record["version"] for record in records})
     dates = sorted({record["date"] for record in records})
     at = ", ".join(versions)
-    return f"*{state.capitalize()}* was measured at {at} on {dates[-1]}, {kept.machine}."
+    return f"*{state.capitalize()}* was measured at {at} on {dates[-1]}, {stored.machine}."

@@ -72,17 +72,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if asked.before:
         before = asked.before.absolute()
         states[page.BEFORE] = before, before.parents[2]
-    kept = page.squeezes()
-    kept.figures["machine"] = describe()
+    stored = page.squeezes()
+    stored.figures["machine"] = describe()
     with tempfile.TemporaryDirectory() as folder:
         for body in asked.names or BODIES:
             fine = Path(folder) / f"{body}.npy"
-            kept.figures.setdefault("reference_tets", {})[body] = settled(
+            stored.figures.setdefault("reference_tets", {})[body] = settled(
                 Path(sys.executable), body, FINER, fine
             )["tets"]
             for state, (python, root) in states.items():
                 measured = partial(compare, python, body, fine)
-                rows = kept.measure(
+                rows = stored.measure(
                     page.SQUEEZE, f"{body}, {state}", measured, version(root, SOURCES)
                 )
                 print(f"{body}, {state}: {json.dumps(rows)}", flush=True)

@@ -25,8 +25,8 @@ def build(name: str, folder: Path = FOLDER, with_kept: bool = True) -> Path:
     """Writes one of ``SAMPLES`` into ``folder``; to find a shape that is kept takes a while."""
     sample, path = SAMPLES[name], folder / f"{name}.blend"
     sample.build(_empty_scene(sample.frames))
-    if with_kept and sample.kept:
-        actions.find(bpy.context, bpy.data.objects[sample.kept], "keep_shape")
+    if with_kept and sample.sag_free_body:
+        actions.find(bpy.context, bpy.data.objects[sample.sag_free_body], "keep_shape")
     bpy.context.preferences.filepaths.save_version = 0
     bpy.ops.object.select_all(action="DESELECT")
     bpy.ops.wm.save_as_mainfile(filepath=str(path), compress=True, relative_remap=False)

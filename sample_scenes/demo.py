@@ -88,14 +88,14 @@ def render_moments(moments: Sequence[int], folder: Path) -> list[Pixels]:
 def quiet() -> Iterator[None]:
     """Hides the dozens of lines that Cycles prints a picture, past Python's own output."""
     sys.stdout.flush()
-    kept = os.dup(STDOUT)
+    duplicate = os.dup(STDOUT)
     with Path(os.devnull).open("wb") as nowhere:
         os.dup2(nowhere.fileno(), STDOUT)
     try:
         yield
     finally:
-        os.dup2(kept, STDOUT)
-        os.close(kept)
+        os.dup2(duplicate, STDOUT)
+        os.close(duplicate)
 
 
 def contact_sheet(pictures: list[Pixels], columns: int) -> Pixels:

@@ -42,5 +42,7 @@ def _bird(name: str, colour: Colour, z: float) -> None:
 
 
 KEPT_SAMPLES = {
-    "keeps_its_shape": Sample(keeps_its_shape, _FRAMES, (1, 28, 36, 60), columns=2, kept=_KEPT),
+    "keeps_its_shape": Sample(
+        keeps_its_shape, _FRAMES, (1, 28, 36, 60), columns=2, sag_free_body=_KEPT
+    ),
 }

@@ -20,7 +20,7 @@ class Sample:
         columns: pictures a row.
         find: the tool that the demo lets the solver find something with first; empty for none. Of
             the only soft body.
-        kept: name of a body that the file has with a shape at rest that *Keep This Shape* found.
+        sag_free_body: name of the body whose shape at rest *Keep This Shape* finds; empty for none.
     """
 
     build: Callable[[bpy.types.Scene], None]
@@ -28,4 +28,4 @@ class Sample:
     moments: tuple[int, ...]
     columns: int = 4
     find: str = ""
-    kept: str = ""
+    sag_free_body: str = ""

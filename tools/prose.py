@@ -24,7 +24,7 @@ MESSAGE_FOLDERS = ("addon/", "core/")
 LONGEST_SENTENCE = 30
 
 FORBIDDEN_FIRST_WORDS = frozenset({"Of", "What", "Those", "By", "How", "Where", "So"})
-BANNED_NAMES = frozenset({"own", "found", "given", "wanted"})
+BANNED_NAMES = frozenset({"own", "found", "given", "kept", "wanted"})
 BANNED_PREFIXES = ("of_", "by_")
 
 # Words that are no nouns. A docstring that has no others does not name its subject.

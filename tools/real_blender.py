@@ -152,8 +152,8 @@ def _enter(chroot: Path, folder: Path) -> list[str]:
 
 def _environment(extra: Mapping[str, str]) -> dict[str, str]:
     """The caller's environment, with software rendering and without a virtual environment."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    return {**kept, "LIBGL_ALWAYS_SOFTWARE": "1", **extra}
+    variables = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    return {**variables, "LIBGL_ALWAYS_SOFTWARE": "1", **extra}
 
 
 def end(process: subprocess.Popen[str], patience: float = 5.0) -> None:

@@ -134,5 +134,5 @@ def _verdict(holds: bool) -> str:
 
 def _anchor(title: str) -> str:
     """As Markdown renderers name headings."""
-    kept = "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -_")
-    return kept.replace(" ", "-")
+    letters = "".join(letter for letter in title.lower() if letter.isalnum() or letter in " -_")
+    return letters.replace(" ", "-")

@@ -72,9 +72,9 @@ def bake(
         _remove_keys(obj)
         if shared is not None:
             own_mesh.remember(obj, shared)
-        kept = kept_frames(len(frames), step)
-        driving_names = _prepare(obj, [start_frame + index for index in kept], is_absolute)
-        _write(obj, _without_mix(obj, [frames[index] for index in kept]), action)
+        frame_indices = kept_frames(len(frames), step)
+        driving_names = _prepare(obj, [start_frame + index for index in frame_indices], is_absolute)
+        _write(obj, _without_mix(obj, [frames[index] for index in frame_indices]), action)
     except BaseException:
         _remove_keys(obj)
         if earlier is not None:
@@ -118,7 +118,7 @@ def _remove_keys(obj: bpy.types.Object) -> bool:
     before = record(obj)
     baked = [block for block in keys.key_blocks if is_supple_key(block)]
     active = obj.active_shape_key
-    kept = "" if active is None or active in baked else active.name
+    active_name = "" if active is None or active in baked else active.name
     key_curves.remove_from_object(obj)
     key_curves.remove(keys, [block.name for block in baked])
     for block in reversed(baked):
@@ -133,7 +133,7 @@ def _remove_keys(obj: bpy.types.Object) -> bool:
         if not keys.use_relative:
             keys.eval_time = before["eval_time"]
         keys.use_relative = before["relative"]
-        obj.active_shape_key_index = max(keys.key_blocks.find(kept), 0)
+        obj.active_shape_key_index = max(keys.key_blocks.find(active_name), 0)
     obj.show_only_shape_key = before["show_only"]
     obj.data.update_tag()
     return True
@@ -156,8 +156,8 @@ def record(obj: bpy.types.Object) -> dict[str, Any]:
 
 def is_supple_key(key_block: bpy.types.ShapeKey) -> bool:
     """Whether ``bake`` made this key."""
-    kept = key_block.id_data.get(RECORD)
-    return kept is not None and key_block.name.startswith(kept["prefix"])
+    bake_record = key_block.id_data.get(RECORD)
+    return bake_record is not None and key_block.name.startswith(bake_record["prefix"])
 
 
 def has_idle_keys(obj: bpy.types.Object) -> bool:

@@ -146,8 +146,8 @@ def _play_from(
     for modifier, path in playing(scene.objects):
         if folder_of(path) == folder:
             playback = target / path.relative_to(folder)
-            kept = str(playback) if is_moved else modifier.filepath
-            _before.setdefault(_key(modifier), kept)
+            played_path = str(playback) if is_moved else modifier.filepath
+            _before.setdefault(_key(modifier), played_path)
             modifier.filepath = portable(playback, start)
 
 

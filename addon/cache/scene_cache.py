@@ -129,8 +129,8 @@ def check_free(scene: bpy.types.Scene) -> None:
 
 
 def _freed(scene: bpy.types.Scene) -> list[Path]:
-    kept = start_runs.folders()
-    return [folder for folder in own_folders(scene) if folder not in kept]
+    protected = start_runs.folders()
+    return [folder for folder in own_folders(scene) if folder not in protected]
 
 
 def _survey(job: Job, name: str, last: int) -> tuple[int, list[str]]:
@@ -312,9 +312,9 @@ def _remove_older(scene: bpy.types.Scene, keep: Path) -> None:
     older = [folder for folder in own_folders(scene) if folder != keep]
     shown = shown_folder(scene)
     previous = shown if shown is not None and shown != keep else next(iter(older), None)
-    kept = {previous, *start_runs.folders()}
+    protected = {previous, *start_runs.folders()}
     for folder in older:
-        if folder not in kept:
+        if folder not in protected:
             # Another Blender may have opened the same file, or be the one that may write there.
             with suppress(SuppleError):
                 remove(folder)

@@ -97,7 +97,7 @@ def _apply(obj: bpy.types.Object, captured: Capture, index: int, result: FoundCo
     return f"{near} {help_by}, use a finer Resolution, or choose a part with Limit to Group."
 
 
-def _kept(obj: bpy.types.Object) -> str:
+def _control_label(obj: bpy.types.Object) -> str:
     return _KEPT.get(control.kept_by(obj), "")
 
 
@@ -111,5 +111,5 @@ TOOL = Tool(
     ask=_ask,
     apply=_apply,
     follows=True,
-    kept=_kept,
+    control_label=_control_label,
 )

@@ -56,7 +56,8 @@ class Tool:
         ask: from a question to the scene to search and the goal; raises SuppleError.
         apply: set the result on an object, and return the message for the user.
         follows: whether it goes by the animation of the object.
-        kept: the part of its result that acts until it is removed, in words; empty for none.
+        control_label: the part of its result that acts until it is removed, in words; empty for
+            none.
     """
 
     label: str
@@ -66,7 +67,7 @@ class Tool:
     ask: Callable[[Question], tuple[Scene, Wanted]]
     apply: Callable[[bpy.types.Object, Capture, int, Any], str]
     follows: bool = False
-    kept: Callable[[bpy.types.Object], str] = lambda _: ""
+    control_label: Callable[[bpy.types.Object], str] = lambda _: ""
 
 
 #: Shorter distances are rounding.

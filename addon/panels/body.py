@@ -116,9 +116,9 @@ class SUPPLE_PT_find(BodyPanel, bpy.types.Panel):
                     column.prop_search(obj.supple, setting, obj, "vertex_groups")
                 else:
                     draw_settings(box, obj.supple, setting)
-            if kept := tool.kept(obj):
+            if control_label := tool.control_label(obj):
                 row = box.row()
-                row.label(text=translated(kept), icon="CHECKMARK")
+                row.label(text=translated(control_label), icon="CHECKMARK")
                 row.operator(ids.REMOVE_CONTROL, icon="X")
         outcome = fit_run.latest
         if runs.current is None and outcome is not None and outcome.uid == obj.session_uid:

@@ -111,14 +111,14 @@ Frames = NDArray[np.float32]
 
 
 def fitted(
-    obj: bpy.types.Object, frames: Frames, seen: Frames, kept: Sequence[int]
+    obj: bpy.types.Object, frames: Frames, seen: Frames, indices: Sequence[int]
 ) -> Steps[tuple[Frames, str]]:
     """Fit some of the frames of a body to the frames of its visible mesh.
 
     Args:
         frames: (F, V, 3) of its own vertices, in its own space.
         seen: (F, R, 3) of the mesh that its modifiers make in the viewport.
-        kept: which frames; the others stay as they are.
+        indices: the frames; the others stay as they are.
 
     Returns:
         The frames, unchanged where the modifiers are not linear; and a note for the user, empty
@@ -131,8 +131,8 @@ def fitted(
     _, triangles = evaluated_surface(obj, bpy.context.evaluated_depsgraph_get())
     faces = outward_faces(seen[0].astype(np.float64), triangles)
     fit, fits, farthest = CageFit(refinement, frames.shape[1]), frames.copy(), 0.0
-    for number, index in enumerate(kept):
-        yield PROBING_SHARE + (1.0 - PROBING_SHARE) * number / len(kept)
+    for number, index in enumerate(indices):
+        yield PROBING_SHARE + (1.0 - PROBING_SHARE) * number / len(indices)
         points = seen[index].astype(np.float64)
         normals = vertex_normals(points, faces)
         cage = fit.fitted(frames[index].astype(np.float64), points, normals)

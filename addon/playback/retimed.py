@@ -260,5 +260,5 @@ def _trimmed(start: int, frames: Frames, seen: Frames | None) -> Shown:
         changes |= (each[1:] != each[:-1]).any(axis=(1, 2))
     changed = np.flatnonzero(changes)
     first, end = (int(changed[0]), int(changed[-1]) + 2) if len(changed) else (0, 1)
-    kept = slice(first, end)
-    return Shown(start + first, frames[kept], None if seen is None else seen[kept])
+    visible = slice(first, end)
+    return Shown(start + first, frames[visible], None if seen is None else seen[visible])

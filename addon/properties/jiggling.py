@@ -190,8 +190,8 @@ def _plan(context: bpy.types.Context, obj: bpy.types.Object, choices: Jiggle) ->
     """
     falloff, group = choices.falloff, _chosen_group(obj, choices.group)
     if group is not None:
-        kept = obj.supple.jiggle_depth if falloff == AUTOMATIC else 0.0
-        return _Plan(choices.depth if falloff == SURFACE else kept, group)
+        depth = obj.supple.jiggle_depth if falloff == AUTOMATIC else 0.0
+        return _Plan(choices.depth if falloff == SURFACE else depth, group)
     segments = _bones(obj) if falloff in (AUTOMATIC, BONES) else np.empty((0, 2, 3))
     if len(segments) > 0:
         weights = _falloff(_distances(_points(obj), segments))

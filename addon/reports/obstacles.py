@@ -519,8 +519,8 @@ class _Rays:
         """The rays that reach a box."""
         ends = self.starts + self.steps
         beyond = (np.maximum(self.starts, ends) < low) | (np.minimum(self.starts, ends) > high)
-        kept = ~beyond.any(axis=1)
-        return _Rays(self.starts[kept], self.steps[kept])
+        mask = ~beyond.any(axis=1)
+        return _Rays(self.starts[mask], self.steps[mask])
 
     def until(self, index: int, share: float) -> _Rays:
         """A single ray, up to a share of its length."""

@@ -156,16 +156,16 @@ def can_install() -> bool:
 
 def variables(environment: Environment) -> dict[str, str]:
     """Return the process environment for the worker, without variables that redirect a Python."""
-    kept = {
+    inherited = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith(("PYTHON", "__PYVENV"))
     }
     if environment.site is not None:
-        kept["PYTHONPATH"] = str(environment.site)
+        inherited["PYTHONPATH"] = str(environment.site)
     # Otherwise numba would keep compiled loops in the extension's own folder.
-    kept.setdefault("NUMBA_CACHE_DIR", str(kernel_folder()))
-    return kept | {"PYTHONNOUSERSITE": "1", "PYTHONUTF8": "1"}
+    inherited.setdefault("NUMBA_CACHE_DIR", str(kernel_folder()))
+    return inherited | {"PYTHONNOUSERSITE": "1", "PYTHONUTF8": "1"}
 
 
 def kernel_folder() -> Path:

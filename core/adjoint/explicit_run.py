@@ -225,8 +225,10 @@ class ExplicitRun:
         # Least together: checkpoints, and of each step velocities, accelerations and strains.
         strains = ROWS * system.plastic_flow.count
         checkpoint = 6 * len(system.mass) + strains
-        kept = 3 * len(system.mass) * len(stages_of(integrator)[0]) + strains
-        self._length = max(1, round(math.sqrt(frames * stepper.substeps * checkpoint / kept)))
+        step_floats = 3 * len(system.mass) * len(stages_of(integrator)[0]) + strains
+        self._length = max(
+            1, round(math.sqrt(frames * stepper.substeps * checkpoint / step_floats))
+        )
         if embedded_step(system) is not None:
             # The forces at the points of a surface depend on the previous steps of the frame.
             self._length = sys.maxsize

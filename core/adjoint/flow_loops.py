@@ -322,8 +322,8 @@ def _limit_back(
         slope = diagonal[i] * power * powers[i] + grad_size * math.log(c[i, i]) / (6.0 * size)
         grad_values[i] = slope / c[i, i]
     grad_symmetric = from_axes(grad_function, c, powers, power, grad_values, axes)
-    kept = matmul3(function_of(axes, powers[0], powers[1], powers[2]), grad_new)
-    grad_new = add3(kept, scaled(2.0, matmul3(grad_symmetric, new)))
+    grad_direct = matmul3(function_of(axes, powers[0], powers[1], powers[2]), grad_new)
+    grad_new = add3(grad_direct, scaled(2.0, matmul3(grad_symmetric, new)))
     size, grad_old = _size(old, inverse, c, v), _NOTHING
     if growth <= limit - size:
         return (grad_growth, grad_limit, *grad_new, *grad_old)

@@ -228,10 +228,10 @@ def points_meet_back(
 def _keep_pushed(pushed: Any, later: Any, grad: Any) -> None:
     """Keeps of the gradients by forces, those on ``later`` points, what is by those on pushed
     ones."""
-    kept = np.empty((len(pushed), 3))
+    saved = np.empty((len(pushed), 3))
     for j in range(len(pushed)):
         p = pushed[j]
-        kept[j, 0], kept[j, 1], kept[j, 2] = (
+        saved[j, 0], saved[j, 1], saved[j, 2] = (
             grad.normal[p],
             grad.friction[p, 0],
             grad.friction[p, 1],
@@ -241,9 +241,9 @@ def _keep_pushed(pushed: Any, later: Any, grad: Any) -> None:
     for j in range(len(pushed)):
         p = pushed[j]
         grad.normal[p], grad.friction[p, 0], grad.friction[p, 1] = (
-            kept[j, 0],
-            kept[j, 1],
-            kept[j, 2],
+            saved[j, 0],
+            saved[j, 1],
+            saved[j, 2],
         )
 
 

@@ -261,8 +261,8 @@ class ForceQuantities:
             first += width
             values = self._value(f"{place}.{name}", columns_of_name).reshape(-1, width)
             # A channel keeps its last sample.
-            kept = [min(t, len(values) - 1) for t in range(count)]
-            parts.append(values[kept])
+            samples_at = [min(t, len(values) - 1) for t in range(count)]
+            parts.append(values[samples_at])
         return torch.cat([*parts, samples[:, first:]], dim=1)
 
     def _in_fields(self) -> Tensor:

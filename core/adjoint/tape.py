@@ -442,8 +442,8 @@ def _kirchhoff(material: Material, flowing: _Flowing, max_growth: Tensor) -> Ten
     ratio = 1.0 - math.sqrt(1.5) * growth / r
     bend = (torch.where(is_free, 1.0 - 3.0 * mu * flexibility, 1.0) - ratio) / r
     identity = torch.eye(3, dtype=r.dtype)
-    kept = _scaled(ratio, flowing.deviator) + _scaled(flowing.mean, identity)
-    stretch = exponential(kept)
+    log_stretch = _scaled(ratio, flowing.deviator) + _scaled(flowing.mean, identity)
+    stretch = exponential(log_stretch)
     stress = stretch @ material.first_piola(stretch)
     mean = stress.diagonal(dim1=1, dim2=2).sum(1) / 3.0
     shear = stress - _scaled(mean, identity)

@@ -360,8 +360,8 @@ class TapeContact:
         sums = forces.new_zeros(int(groups.max()) + 1)
         whole = sums.index_add(0, groups, forces)
         # Pairs of negative weight cancel others beside them.
-        kept = whole / sums.index_add(0, groups, present).clamp(min=NO_FRICTION)
-        normal = present * kept.clamp(0.0, 1.0)[groups]
+        ratios_left = whole / sums.index_add(0, groups, present).clamp(min=NO_FRICTION)
+        normal = present * ratios_left.clamp(0.0, 1.0)[groups]
         if len(factors := self._surface.friction_factors):
             normal = normal * painted_shares(shares, torch.as_tensor(factors)[self._pairs.vertices])
         static = self._pair_values("static", quantities)

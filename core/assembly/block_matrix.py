@@ -59,8 +59,8 @@ class OffPatternBlocks:
             np.repeat(np.arange(len(vertex_to_unknown)), np.diff(blocks.indptr))
         ]
         columns = vertex_to_unknown[blocks.indices]
-        kept = np.flatnonzero((rows >= 0) & (columns >= 0))
-        order = kept[np.argsort(rows[kept] * size + columns[kept])]
+        mask = np.flatnonzero((rows >= 0) & (columns >= 0))
+        order = mask[np.argsort(rows[mask] * size + columns[mask])]
         offsets = np.searchsorted(rows[order], np.arange(size + 1))
         return OffPatternBlocks(
             offsets.astype(np.int32),
@@ -192,10 +192,10 @@ class BlockPattern:
         first, second = (corners[list(side)] for side in zip(*CORNER_PAIRS, strict=True))
         sources = np.arange(elements.shape[1]) * len(CORNER_PAIRS)
         sources = sources + np.arange(len(CORNER_PAIRS))[:, None]
-        kept = (first >= 0) & (second >= 0)
-        first, second = first[kept], second[kept]
+        mask = (first >= 0) & (second >= 0)
+        first, second = first[mask], second[mask]
         keys = np.minimum(first, second) * self.size + np.maximum(first, second)
-        return keys, sources[kept], first > second
+        return keys, sources[mask], first > second
 
 
 @dataclass(frozen=True)
@@ -303,8 +303,8 @@ class BlockMatrix:
         (A, 4) corners."""
         places = self.pattern.places(np.ascontiguousarray(corners.T)).ravel()
         blocks = matrices.reshape(-1, 4, 3, 4, 3).transpose(1, 3, 0, 2, 4).reshape(-1, 9)
-        kept = places >= 0
-        places, blocks = places[kept], blocks[kept]
+        mask = places >= 0
+        places, blocks = places[mask], blocks[mask]
         order, offsets = runs(places)
         if len(places) > 0:
             sums = torch.as_tensor(np.add.reduceat(blocks[order], offsets[:-1])).to(self.values)

@@ -79,8 +79,8 @@ def _net_faces(faces: Triangles, amounts: Weights) -> tuple[Triangles, Weights]:
     signed = np.where(is_even, 1.0, -1.0) * amounts
     unique, which = np.unique(corners, axis=0, return_inverse=True)
     net = np.bincount(which.ravel(), signed)
-    kept = np.abs(net) > 1e-9 * amounts.max()
-    triangles, weights = unique[kept], net[kept]
+    mask = np.abs(net) > 1e-9 * amounts.max()
+    triangles, weights = unique[mask], net[mask]
     triangles[weights < 0.0] = triangles[weights < 0.0][:, ::-1]
     return np.ascontiguousarray(triangles, dtype=np.int32), np.abs(weights)
 

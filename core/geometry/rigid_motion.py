@@ -99,8 +99,8 @@ def slowed(masses: Tensor, velocities: Tensor, joules: float) -> Tensor:
         masses: (N,) in kg.
     """
     energy = 0.5 * float((masses * velocities.square()).sum())
-    kept = max(0.0, 1.0 - joules / energy) if energy > 0.0 else 0.0
-    return kept**0.5 * velocities
+    energy_ratio = max(0.0, 1.0 - joules / energy) if energy > 0.0 else 0.0
+    return energy_ratio**0.5 * velocities
 
 
 def skew(vectors: Tensor) -> Tensor:

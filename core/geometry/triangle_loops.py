@@ -131,22 +131,22 @@ def clip(triangle: Any, maps: Any, polygon: Any, spare: Any) -> int:
         for axis in range(3):
             polygon[i, axis] = triangle[i, axis]
     for a in range(4):
-        kept = 0
+        corners = 0
         for i in range(count):
             j = i + 1 if i + 1 < count else 0
             here = coordinate(maps[a], polygon[i, 0], polygon[i, 1], polygon[i, 2])
             there = coordinate(maps[a], polygon[j, 0], polygon[j, 1], polygon[j, 2])
             if here >= 0.0:
                 for axis in range(3):
-                    spare[kept, axis] = polygon[i, axis]
-                kept += 1
+                    spare[corners, axis] = polygon[i, axis]
+                corners += 1
             if (here >= 0.0) != (there >= 0.0):
                 along = here / (here - there)
                 for axis in range(3):
                     step = polygon[j, axis] - polygon[i, axis]
-                    spare[kept, axis] = polygon[i, axis] + along * step
-                kept += 1
-        count = kept
+                    spare[corners, axis] = polygon[i, axis] + along * step
+                corners += 1
+        count = corners
         for i in range(count):
             for axis in range(3):
                 polygon[i, axis] = spare[i, axis]

@@ -217,10 +217,10 @@ def orient_consistently(triangles: IndexArray) -> IndexArray:
     other = 2 * second + ~agree
     links = np.stack([np.r_[2 * first, 2 * first + 1], np.r_[other, other ^ 1]], axis=1)
     labels = components(2 * len(triangles), links)
-    kept, flipped = labels[0::2], labels[1::2]
-    patch, side = np.minimum(kept, flipped), kept < flipped
+    straight, flipped = labels[0::2], labels[1::2]
+    patch, side = np.minimum(straight, flipped), straight < flipped
     votes = np.bincount(patch, weights=np.where(side, 1.0, -1.0), minlength=len(labels))
-    backwards = (side != (votes >= 0.0)[patch]) & (kept != flipped)
+    backwards = (side != (votes >= 0.0)[patch]) & (straight != flipped)
     oriented = triangles.copy()
     oriented[backwards] = oriented[backwards, ::-1]
     return oriented

@@ -150,7 +150,7 @@ class ExplicitStepper(TimeStepper):
         self.checkpoints = []
         is_observed = self._records_positions and accepted_moves.are_observed()
         self.step_positions = [start.positions] if is_observed else []
-        count, kept = start.substeps, MAX_SAMPLES if self._records_positions else 0
+        count, sample_count = start.substeps, MAX_SAMPLES if self._records_positions else 0
         for number in range(count):
             if self.checkpoint_steps and number and number % self.checkpoint_steps == 0:
                 state = substep.positions.clone(), substep.velocities.clone()
@@ -161,7 +161,7 @@ class ExplicitStepper(TimeStepper):
             if is_observed:
                 self.step_positions.append(substep.positions.clone())
             flow.flow(substep.positions, substep.step)
-            if (number + 1) * kept // count > number * kept // count:
+            if (number + 1) * sample_count // count > number * sample_count // count:
                 self.sampled_positions.append(substep.positions.clone())
                 self.sample_fractions.append((number + 1) / count)
         positions, velocities = substep.positions.clone(), substep.velocities.clone()

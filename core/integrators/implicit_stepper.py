@@ -160,8 +160,8 @@ class ImplicitStepper(TimeStepper):
         for substep in range(substeps):
             if retry > 0:
                 left = RETRY_ITERATIONS_FACTOR * most - state.solver_statistics.iterations
-                kept = MIN_ITERATIONS * (substeps - substep - 1)
-                limit = min(most, max(MIN_ITERATIONS, left - kept))
+                reserve = MIN_ITERATIONS * (substeps - substep - 1)
+                limit = min(most, max(MIN_ITERATIONS, left - reserve))
             fractions = substep / substeps, (substep + 1) / substeps
             state = self._step_in_parts(state, step, frame, fractions, limit, retry > 0)
             in_parts = state.solver_statistics.steps > substep + 1

@@ -129,9 +129,13 @@ class Step:
         base, gained = zero, zero
         past = []
         for k, (seconds, positions, velocities) in enumerate(self.moments):
-            weight, kept, turned = stage.positions[k], stage.velocities[k], stage.frame_seconds[k]
+            weight, retention, turned = (
+                stage.positions[k],
+                stage.velocities[k],
+                stage.frame_seconds[k],
+            )
             deviation = velocities - motion.velocities(positions, seconds)
-            kept_velocity = kept * deviation
+            kept_velocity = retention * deviation
             if turned != 0.0:
                 kept_velocity = kept_velocity - turned * motion.accelerations(
                     positions, deviation, seconds, self.seconds, self.is_first_order

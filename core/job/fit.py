@@ -131,9 +131,9 @@ def _keep(job: Job, request: KeepShape, observe: Observer) -> KeptShape:
         ],
         time_scale=1.0,
     )
-    kept = sag_free(alone, observe=observe)
-    filled, released = tet_mesh_of(body), tet_mesh_of(kept.scene.bodies[0])
-    return KeptShape(TetRestShape(filled.vertices, filled.tets, released.vertices), kept.distance)
+    result = sag_free(alone, observe=observe)
+    filled, released = tet_mesh_of(body), tet_mesh_of(result.scene.bodies[0])
+    return KeptShape(TetRestShape(filled.vertices, filled.tets, released.vertices), result.distance)
 
 
 def _at_rest(body: SoftBody) -> SoftBody:

@@ -36,10 +36,10 @@ def kept_share() -> float:
     less; 0 where none is kept."""
     folder = os.environ.get("NUMBA_CACHE_DIR")
     files = Path(folder).glob("*/*.nbi") if folder else ()
-    kept = {(path.parent.name, path.name) for path in files}
+    cached = {(path.parent.name, path.name) for path in files}
     shipped = shipped_loops.FOLDER / shipped_loops.name()
     indices = _index_files()
-    there = [index in kept or (shipped / path).exists() for index, path in indices.items()]
+    there = [index in cached or (shipped / path).exists() for index, path in indices.items()]
     return sum(there) / len(there)
 
 

@@ -352,20 +352,20 @@ def _copy_row(rows: Any, source: int, target: int) -> None:
 def leave_out_idle(count: int, pairs: Any, out: Any) -> Any:
     """Closes up ``count`` contacts, of (P,) pairs and then others, over the pairs that never push,
     as most do that others around them count for; how many contacts are left, and of pairs."""
-    kept = kept_pairs = 0
+    row = kept_pairs = 0
     for k in range(count):
         if k < len(pairs):
             if out.scales[k] == 0.0:
                 continue
-            pairs[kept] = pairs[k]
+            pairs[row] = pairs[k]
             kept_pairs += 1
-        if kept < k:
+        if row < k:
             for rows in (out.coefficients, out.normals, out.displacements, out.frictions):
-                _copy_row(rows, k, kept)
-            _copy_row(out.nodes, k, kept)
-            out.distances[kept], out.dhats[kept] = out.distances[k], out.dhats[k]
-            out.scales[kept], out.compliances[kept] = out.scales[k], out.compliances[k]
-            out.static[kept], out.kinetic[kept] = out.static[k], out.kinetic[k]
-            out.kinds[kept], out.forces[kept] = out.kinds[k], out.forces[k]
-        kept += 1
-    return kept, kept_pairs
+                _copy_row(rows, k, row)
+            _copy_row(out.nodes, k, row)
+            out.distances[row], out.dhats[row] = out.distances[k], out.dhats[k]
+            out.scales[row], out.compliances[row] = out.scales[k], out.compliances[k]
+            out.static[row], out.kinetic[row] = out.static[k], out.kinetic[k]
+            out.kinds[row], out.forces[row] = out.kinds[k], out.forces[k]
+        row += 1
+    return row, kept_pairs

@@ -473,14 +473,14 @@ def solve_friction(
             p = near[i]
             limit, before_x, before_y = limits[i], friction[p, 0], friction[p, 1]
             if trace is not None:
-                kept = trace.friction[trace.counts[3], i]
-                kept[0], kept[1] = before_x, before_y
+                record = trace.friction[trace.counts[3], i]
+                record[0], record[1] = before_x, before_y
             if limit > 0.0 or before_x != 0.0 or before_y != 0.0:
                 speed_compliance = point_compliance[i] / step
                 x = before_x - at_point(velocities[0], corners, shares, p) / speed_compliance
                 y = before_y - at_point(velocities[1], corners, shares, p) / speed_compliance
                 if trace is not None:
-                    kept[2], kept[3] = x, y
+                    record[2], record[3] = x, y
                 size = math.sqrt(x * x + y * y)
                 if size > limit:
                     x, y = x * (limit / size), y * (limit / size)

@@ -210,8 +210,8 @@ def _lower_triangle(
     column = np.broadcast_to(_components(rows[upper])[:, :, None], shape)
     row = np.broadcast_to(_components(columns[upper])[:, None, :], shape)
     source = 9 * upper[:, None, None] + 3 * _AXES[:, None] + _AXES
-    kept = row >= column
-    return row[kept], column[kept], source[kept]
+    mask = row >= column
+    return row[mask], column[mask], source[mask]
 
 
 def _components(vertices: NDArray[np.integer[Any]]) -> NDArray[np.intc]:

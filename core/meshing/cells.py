@@ -245,8 +245,8 @@ def _pairs(
     for triangle, cell in PointGrid(middle, 1.0).pairs(low, high):
         areas, centres = np.zeros(len(cell)), np.zeros((len(cell), 3))
         clip_all(triangles[triangle], maps[cell], areas, centres)
-        kept = areas > 0.0
-        hits.append((cell[kept], triangle[kept], centres[kept]))
+        mask = areas > 0.0
+        hits.append((cell[mask], triangle[mask], centres[mask]))
     cell, triangle, centres = (np.concatenate(part) for part in zip(*hits, strict=True))
     order = np.lexsort((triangle, cell))
     return cell[order], triangle[order], centres[order]

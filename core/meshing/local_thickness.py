@@ -69,9 +69,9 @@ def _samples(
     chord = np.tile(depth[end] - depth[begin], 2)
     at = triangle[np.concatenate([begin, end])]
     cosine = np.abs(normal[at, 2]) / length[at]
-    kept = cosine >= _MIN_COSINE
+    mask = cosine >= _MIN_COSINE
     # A slab is thinner than a ray through it is long, and the oblique is hit less often.
-    return chord[kept] * cosine[kept], 1.0 / cosine[kept], at[kept]
+    return chord[mask] * cosine[mask], 1.0 / cosine[mask], at[mask]
 
 
 def _solid(ray: IndexArray, enters: NDArray[np.bool_]) -> tuple[IndexArray, IndexArray]:

@@ -62,11 +62,11 @@ def _with_surface(cells: Cells, mesh: VirtualMesh) -> VirtualMesh:
     piece = _pieces(mesh)
     known = np.zeros(int(piece.max()) + 1, dtype=bool)
     known[piece[mesh.tet_of[cells.row_cell, cells.labels]]] = True
-    kept = known[piece]
-    number = np.where(kept, np.cumsum(kept) - 1, -1)
-    used, tets = compact_indices(mesh.tets[kept])
+    mask = known[piece]
+    number = np.where(mask, np.cumsum(mask) - 1, -1)
+    used, tets = compact_indices(mesh.tets[mask])
     tet_of = np.where(mesh.tet_of >= 0, number[mesh.tet_of], -1)
-    return VirtualMesh(mesh.vertices[used], tets, mesh.cell[kept], tet_of)
+    return VirtualMesh(mesh.vertices[used], tets, mesh.cell[mask], tet_of)
 
 
 class _Neighbours:
@@ -117,11 +117,11 @@ def joined(mesh: VirtualMesh, ends: IndexArray) -> VirtualMesh:
 
 def _without_twins(mesh: VirtualMesh) -> VirtualMesh:
     """Fragments that hang together at all corners are one."""
-    _, kept, number = np.unique(
+    _, first_tets, number = np.unique(
         np.sort(mesh.tets, axis=1), axis=0, return_index=True, return_inverse=True
     )
     tet_of = np.where(mesh.tet_of >= 0, number.ravel()[mesh.tet_of], -1)
-    return VirtualMesh(mesh.vertices, mesh.tets[kept], mesh.cell[kept], tet_of)
+    return VirtualMesh(mesh.vertices, mesh.tets[first_tets], mesh.cell[first_tets], tet_of)
 
 
 def _links(

@@ -207,7 +207,7 @@ class HeightFloor(Potential):
                 part.tets.gradients_by_tet,
                 part.tets.metric_by_tet,
                 part.tets.volumes.double().numpy(),
-                np.where(floor.kept.numpy(), floor.pressures, 0.0),
+                np.where(floor.is_supported.numpy(), floor.pressures, 0.0),
             )
             for floor in self._parts
             if not (part := floor.elasticity).is_limited
@@ -243,11 +243,11 @@ class _Part:
 
     Args:
         pressures: (M,) P in Pa.
-        kept: (M,) which of them are kept from being pressed flat.
+        is_supported: (M,) whether a tet is kept from being pressed flat.
     """
 
-    def __init__(self, elasticity: Elasticity, pressures: Values, kept: Tensor) -> None:
-        self.elasticity, self.pressures, self.kept = elasticity, pressures, kept
+    def __init__(self, elasticity: Elasticity, pressures: Values, is_supported: Tensor) -> None:
+        self.elasticity, self.pressures, self.is_supported = elasticity, pressures, is_supported
         # Energy, gradient and Hessian are asked for at the same positions.
         self._flat, self._rest_changes = CachedAt(self._find_flat), 0
 
@@ -261,7 +261,7 @@ class _Part:
     def _find_flat(self, positions: Tensor) -> _Flat | None:
         tets = self.elasticity.tets
         ratios = height_ratios(tets, positions)
-        which = torch.nonzero(self.kept & (ratios < FLOOR_RATIO)).ravel()
+        which = torch.nonzero(self.is_supported & (ratios < FLOOR_RATIO)).ravel()
         if len(which) == 0:
             return None
         corners = tets.corners[:, which].T.cpu().numpy()

@@ -326,8 +326,8 @@ def _split(triangles: Triangles, middles: NDArray[np.int64]) -> tuple[Triangles,
     return np.concatenate(pieces).astype(np.int32), np.concatenate(parents)
 
 
-def _rows(kept: NDArray[np.bool_], *columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.stack([column[kept] for column in columns], axis=1)
+def _rows(mask: NDArray[np.bool_], *columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.stack([column[mask] for column in columns], axis=1)
 
 
 def wrapped(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:

@@ -101,8 +101,8 @@ def _samples(surface: SurfaceMesh, spacing: float) -> tuple[IndexArray, FloatArr
     # Of many small triangles one in each place will do, but on either side of a gap.
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])[triangle]
     places = np.concatenate([np.floor(point / spacing), np.sign(normals)], axis=1)
-    _, kept = np.unique(places, axis=0, return_index=True)
-    return triangle[kept], point[kept]
+    _, rows = np.unique(places, axis=0, return_index=True)
+    return triangle[rows], point[rows]
 
 
 def _centroids(count: int) -> FloatArray:

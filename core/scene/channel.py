@@ -83,11 +83,11 @@ class Channel:
         per_frame = math.lcm(*(channel.per_frame for channel in channels))
         finer = [channel.resampled(per_frame) for channel in channels]
         length = max(len(channel.samples) for channel in finer)
-        kept = [
+        parts = [
             channel.samples[np.minimum(np.arange(length), len(channel.samples) - 1)]
             for channel in finer
         ]
-        return Channel(np.concatenate(kept, axis=1), per_frame)
+        return Channel(np.concatenate(parts, axis=1), per_frame)
 
     @property
     def is_constant(self) -> bool:

@@ -67,8 +67,8 @@ class CollisionPoints:
         them.
         """
         is_free = free[self.corners]
-        kept = is_free.all(axis=1) if wholly else is_free.any(axis=1)
-        return CollisionPoints(self.corners[kept], self.shares[kept], self.areas[kept])
+        mask = is_free.all(axis=1) if wholly else is_free.any(axis=1)
+        return CollisionPoints(self.corners[mask], self.shares[mask], self.areas[mask])
 
     def at(self, positions: FloatArray) -> FloatArray:
         """Return the (S, 3) points for the (N, 3) vertices of the body."""
@@ -79,7 +79,7 @@ class CollisionPoints:
 def collider_surface(collider: Collider) -> tuple[Channel, NDArray[np.int32]]:
     """Channel of the (C, 3) vertices that take part, and their (F, 3) triangles: those that have an
     area, offset to either side where it has a thickness."""
-    kept = without_degenerate(collider.at(0), collider.triangles)
-    used = without_unreferenced(collider.vertices.samples, kept)
+    valid = without_degenerate(collider.at(0), collider.triangles)
+    used = without_unreferenced(collider.vertices.samples, valid)
     vertices, triangles = thickened(*used, collider.thickness)
     return Channel(vertices, collider.vertices.per_frame), triangles.astype(np.int32)

@@ -64,11 +64,11 @@ def run_one(request: dict[str, Any]) -> Row:
 
 def _measured(folder: Path, job: Job, scene: Any, settings: Any, sweep: Sweep) -> Row:
     script = folder / SCRIPT if (folder / SCRIPT).exists() else None
-    kept = job.folder / MEASURES
+    measures_path = job.folder / MEASURES
     key = [version(), settings.frame_count, script_mark(script)]
-    if kept.exists():
+    if measures_path.exists():
         with contextlib.suppress(SuppleError):
-            content = read_json(kept)
+            content = read_json(measures_path)
             if content["key"] == key:
                 return dict(content["measures"])
     limit_threads(sweep.threads)
@@ -85,7 +85,7 @@ def _measured(folder: Path, job: Job, scene: Any, settings: Any, sweep: Sweep) -
     job = Job(job.folder)
     measures = measure(job, script)
     picture.write_png(job.folder / PICTURE, picture.draw_frame(job, settings.frame_count))
-    write_json(kept, {"key": key, "measures": measures})
+    write_json(measures_path, {"key": key, "measures": measures})
     return measures
 
 

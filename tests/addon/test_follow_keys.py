@@ -60,7 +60,7 @@ def size(body: bpy.types.Object) -> float:
     return float(np.linalg.norm(body.dimensions))
 
 
-def kept(body: bpy.types.Object, by: str = "forces") -> TetControl:
+def control_of(body: bpy.types.Object, by: str = "forces") -> TetControl:
     """Gives it a control of three frames, of every vertex its own, without any search."""
     own = capture(bpy.context)
     mesh = prepare(own.scene)[0].bodies[0].mesh
@@ -112,7 +112,7 @@ def test_pins_swing_the_rest_to_its_keys(scene, cube, solver_here):
 
 
 def test_what_was_found_goes_with_the_object_its_copy_and_its_file(scene, cube, tmp_path):
-    control = kept(cube)
+    control = control_of(cube)
     turned = cube.copy()
     assert turned.supple.kept_control == cube.supple.kept_control
     for curve in [*cube.animation_data.action.layers[0].strips[0].channelbags[0].fcurves]:
@@ -130,7 +130,7 @@ def test_what_was_found_goes_with_the_object_its_copy_and_its_file(scene, cube, 
 
 def test_a_scene_in_other_units_is_driven_in_metres(scene, cube):
     scene.unit_settings.system, scene.unit_settings.scale_length = "METRIC", 0.1
-    control = kept(cube)
+    control = control_of(cube)
     again = capture(bpy.context).scene.bodies[0].tet_control
     np.testing.assert_allclose(again.vertices, control.vertices, atol=1e-6)
     np.testing.assert_allclose(again.channel.samples, control.channel.samples, atol=1e-5)
@@ -207,7 +207,7 @@ def test_what_cannot_be_followed_is_refused_before_anything_starts(scene, cube, 
 
 def test_keys_under_the_ground_are_told_by_how_far_and_what_would_help(scene, cube):
     own = capture(bpy.context)
-    control = kept(cube)
+    control = control_of(cube)
     found = fits.FoundControl(control, 2.0, 0.21, 3, 0.2, False)
     message = TOOLS["follow_keys"].apply(cube, own, 0, found)
     assert "misses its keys by at least 0.21 m, at frame 4" in message
@@ -232,5 +232,5 @@ def test_keys_that_only_force_can_follow_are_no_unused_animation(scene, cube):
 
     assert unused()
     assert not any("its pins" in m for m in ignored.messages(bpy.context, followed=cube))
-    kept(cube)
+    control_of(cube)
     assert not unused()

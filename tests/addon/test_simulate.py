@@ -137,13 +137,13 @@ def test_a_cancelled_simulation_goes_on_where_it_stopped(scene, add_body, solver
     run = _under_way()
     assert run.cancel().startswith("Cancelled after frame")
     assert not session.is_running()
-    kept = evaluated_positions(obj, 3)
+    positions = evaluated_positions(obj, 3)
     with working_here():
         actions.simulate(bpy.context)
     folder = mesh_cache.shown_folder(scene)
     assert folder is not None
     assert [record["frame"] for record in Job(folder).records()] == list(range(30))
-    np.testing.assert_array_equal(evaluated_positions(obj, 3), kept)
+    np.testing.assert_array_equal(evaluated_positions(obj, 3), positions)
 
 
 def test_tetrahedra_are_shown_in_their_scene_whatever_is_in_the_window(
@@ -206,15 +206,15 @@ def test_a_run_goes_on_under_other_names_and_bodies_keep_their_frames(scene, add
 
 
 def test_a_body_deleted_meanwhile_leaves_the_others_to_finish(scene, add_body, solver_here):
-    kept, lost = add_body("Kept"), add_body("Lost", location=(3, 0, 0))
+    renamed, lost = add_body("Kept"), add_body("Lost", location=(3, 0, 0))
     run = runs.Simulation(bpy.context)
-    kept.name = "Renamed"
+    renamed.name = "Renamed"
     bpy.data.objects.remove(lost)
     messages: list[str] = []
     assert "Not a soft body anymore: Lost." in runs.complete(run, bpy.context, messages.append)
     # How many frames are reported depends on how long they take.
     assert messages and all(message.endswith(" of 4") for message in messages)
-    assert evaluated_positions(kept, 4)[:, 2].mean() < -0.05
+    assert evaluated_positions(renamed, 4)[:, 2].mean() < -0.05
 
 
 def test_opening_another_file_stops_the_worker(scene, add_body):

@@ -18,10 +18,10 @@ def _stops() -> None:
 
 def test_each_part_is_on_the_disk_when_the_next_one_begins(tmp_path: Path) -> None:
     path = tmp_path / "results" / "machine.json"
-    kept = Store.open(path)
-    kept.measure("drop", "small", lambda: {"ms": 1}, "abc")
+    stored = Store.open(path)
+    stored.measure("drop", "small", lambda: {"ms": 1}, "abc")
     with pytest.raises(KeyboardInterrupt):
-        kept.measure("drop", "large", _stops, "abc")
+        stored.measure("drop", "large", _stops, "abc")
     again = Store.open(path)
     assert again.figures["drop"] == {"small": {"ms": 1}}
     assert again.is_done("drop", "small", "abc")
@@ -30,26 +30,26 @@ def test_each_part_is_on_the_disk_when_the_next_one_begins(tmp_path: Path) -> No
 
 
 def test_a_part_measured_at_another_commit_or_with_changes_is_not_done(tmp_path: Path) -> None:
-    kept = Store.open(tmp_path / "machine.json")
-    kept.measure("drop", "small", lambda: 1, "abc")
-    kept.measure("drop", "large", lambda: 1, "abc+")
-    assert not kept.is_done("drop", "small", "abd")
-    assert not kept.is_done("drop", "large", "abc+")
+    stored = Store.open(tmp_path / "machine.json")
+    stored.measure("drop", "small", lambda: 1, "abc")
+    stored.measure("drop", "large", lambda: 1, "abc+")
+    assert not stored.is_done("drop", "small", "abd")
+    assert not stored.is_done("drop", "large", "abc+")
 
 
 def test_a_benchmark_without_parts_is_kept_whole(tmp_path: Path) -> None:
-    kept = Store.open(tmp_path / "machine.json")
-    kept.measure("contact", store.WHOLE, lambda: [1, 2], "abc")
-    assert json.loads(kept.path.read_text(encoding="utf-8"))["contact"] == [1, 2]
-    assert kept.record("contact")["version"] == "abc"
+    stored = Store.open(tmp_path / "machine.json")
+    stored.measure("contact", store.WHOLE, lambda: [1, 2], "abc")
+    assert json.loads(stored.path.read_text(encoding="utf-8"))["contact"] == [1, 2]
+    assert stored.record("contact")["version"] == "abc"
 
 
 def _machine(path: Path, name: str, **parts: list[str]) -> Path:
-    kept = Store.open(path)
-    kept.figures["machine"] = {"processor": name, "cores": 2}
+    stored = Store.open(path)
+    stored.figures["machine"] = {"processor": name, "cores": 2}
     for benchmark, names in parts.items():
         for part in names:
-            kept.measure(benchmark, part, lambda: name, "abc")
+            stored.measure(benchmark, part, lambda: name, "abc")
     return path
 
 

@@ -64,21 +64,21 @@ def work_quietly(folder: Path) -> None:
         work(folder)
 
 
-def printed_by(module: str, folder: Path, kept: Path | None = None) -> str:
+def printed_by(module: str, folder: Path, cache: Path | None = None) -> str:
     """Return the output of a module in a folder, with its compiled kernels cached in another
     folder, or where those of others are.
     """
     output = folder / "printed.txt"
-    process = started(run_module, module, folder, kept, output)
+    process = started(run_module, module, folder, cache, output)
     process.join()
     assert process.exitcode == 0
     return output.read_text()
 
 
-def run_module(module: str, folder: Path, kept: Path | None, output: Path) -> None:
+def run_module(module: str, folder: Path, cache: Path | None, output: Path) -> None:
     """Run a module and write its output into a file."""
-    if kept is not None:
-        os.environ["NUMBA_CACHE_DIR"] = str(kept)
+    if cache is not None:
+        os.environ["NUMBA_CACHE_DIR"] = str(cache)
         import_module("numba.core.config").reload_config()
     # Bytecode is told from what replaces its source by seconds and size.
     sys.dont_write_bytecode = True

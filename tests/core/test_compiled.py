@@ -44,11 +44,11 @@ print(out.tobytes().hex(), sum(factors.stats.cache_hits.values()))
 
 def test_loops_compiled_anew_give_the_bits_of_those_taken_from_the_disk(tmp_path: Path) -> None:
     (tmp_path / "rounded.py").write_text(ROUNDED)
-    compiled, kept = (
+    compiled, reused = (
         apart.printed_by("rounded", tmp_path, tmp_path / "kept").split() for _ in range(2)
     )
-    assert (compiled[1], kept[1]) == ("0", "1")
-    assert compiled[0] == kept[0]
+    assert (compiled[1], reused[1]) == ("0", "1")
+    assert compiled[0] == reused[0]
 
 
 SUM = """
@@ -87,18 +87,18 @@ print(double(Pair(21.0)), sum(double.stats.cache_hits.values()))
 """
 
 
-def _rename(kernel: Path, kept: Path) -> None:
+def _rename(kernel: Path, cache: Path) -> None:
     """As an update does; the loops kept still name the type that is gone."""
     kernel.write_text(KERNEL.replace("Pair", "Two"))
 
 
-def _cut_index(kernel: Path, kept: Path) -> None:
-    (index,) = kept.rglob("*.nbi")
+def _cut_index(kernel: Path, cache: Path) -> None:
+    (index,) = cache.rglob("*.nbi")
     index.write_bytes(index.read_bytes()[:-20])
 
 
-def _cut_loop(kernel: Path, kept: Path) -> None:
-    (loop,) = kept.rglob("*.nbc")
+def _cut_loop(kernel: Path, cache: Path) -> None:
+    (loop,) = cache.rglob("*.nbc")
     loop.write_bytes(loop.read_bytes()[:100])
 
 
@@ -106,14 +106,14 @@ def _cut_loop(kernel: Path, kept: Path) -> None:
 def test_what_was_kept_and_cannot_be_read_is_compiled_anew(
     tmp_path: Path, damage: Callable[[Path, Path], None]
 ) -> None:
-    kernel, kept = tmp_path / "kernel.py", tmp_path / "kept"
+    kernel, cache = tmp_path / "kernel.py", tmp_path / "kept"
     kernel.write_text(KERNEL)
 
     def run() -> str:
-        return apart.printed_by("kernel", tmp_path, kept)
+        return apart.printed_by("kernel", tmp_path, cache)
 
     assert (run(), run()) == ("42.0 0\n", "42.0 1\n")
-    damage(kernel, kept)
+    damage(kernel, cache)
     assert (run(), run()) == ("42.0 0\n", "42.0 1\n")
 
 
@@ -179,10 +179,10 @@ def test_what_a_loop_calls_is_compiled_once_more_where_python_calls_it(tmp_path:
         "import gc, parts\n"
         f"print({called}, sum(parts.part.stats.cache_hits.values()), gc.isenabled())"
     )
-    kept = tmp_path / "kept"
-    assert apart.printed_by("a_loop", tmp_path, kept) == "42.0\n"
-    assert apart.printed_by("both", tmp_path, kept) == "42.0 42.0 42.0 42 0 True\n"
-    assert apart.printed_by("both", tmp_path, kept) == "42.0 42.0 42.0 42 2 True\n"
+    cache = tmp_path / "kept"
+    assert apart.printed_by("a_loop", tmp_path, cache) == "42.0\n"
+    assert apart.printed_by("both", tmp_path, cache) == "42.0 42.0 42.0 42 0 True\n"
+    assert apart.printed_by("both", tmp_path, cache) == "42.0 42.0 42.0 42 2 True\n"
 
 
 SLOW = """

@@ -90,14 +90,14 @@ def lend(site: Path) -> None:
 
 def lend_compiled_loops(package: Path, there: Path) -> None:
     """Lets numba take the loops it keeps of this folder, where it does, for those of its copy."""
-    kept = os.environ.get("NUMBA_CACHE_DIR")
-    if kept is None:
+    cache = os.environ.get("NUMBA_CACHE_DIR")
+    if cache is None:
         return
     subpath = _CacheLocator.get_suitable_cache_subpath
     # As it is imported: numba tells links from what they lead to.
     root = Path(str(supple.__file__)).parent
     for copy in package.glob("core/**/*.py"):
-        here = Path(kept, subpath(str(root / copy.relative_to(package))))
+        here = Path(cache, subpath(str(root / copy.relative_to(package))))
         for loop in here.glob(f"{copy.stem}.*.nb?"):
             (there / subpath(str(copy))).mkdir(parents=True, exist_ok=True)
             shutil.copy(loop, there / subpath(str(copy)))

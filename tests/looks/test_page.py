@@ -18,10 +18,10 @@ def test_bodies_at_rest_are_told_with_what_they_cost(tmp_path) -> None:
         **{"times_finer": 1.4, "tets": 3128, "rms_mm": 1.68, "largest_mm": 4.75},
         **{"below_ground_mm": 0.0, "seconds": 0.5, "rms_mm_seconds": 0.84, "filling_seconds": 1.8},
     }
-    kept = page.squeezes(tmp_path)
-    assert page.at_rest(kept) == ""
-    kept.figures["machine"] = {"processor": "Abacus", "cores": 1}
-    kept.measure(page.SQUEEZE, "pebble, now", lambda: [row], "abc")
+    stored = page.squeezes(tmp_path)
+    assert page.at_rest(stored) == ""
+    stored.figures["machine"] = {"processor": "Abacus", "cores": 1}
+    stored.measure(page.SQUEEZE, "pebble, now", lambda: [row], "abc")
     text = page.at_rest(page.squeezes(tmp_path))
     assert "Abacus, 1 cores: pebble, now at abc." in text
     shown = line(text, "pebble, now, 1.4 times finer")
@@ -43,8 +43,8 @@ def test_the_worst_of_all_scenes_is_held_to_the_bar() -> None:
 def test_roughness_is_held_beside_a_finer_simulation_where_there_is_one() -> None:
     without = page.text(Kept({NAME: BAD}, {}, {}, ""))
     assert line(without, "roughness over the reference's").endswith("| ≤ 1.15 |  |  |")
-    kept = Kept({NAME: BAD}, {NAME: GOOD}, {NAME: {"roughness": 1.0}}, "")
-    assert line(page.text(kept), "roughness over the reference's").endswith("| **2.5** | 1.1 |")
+    figures = Kept({NAME: BAD}, {NAME: GOOD}, {NAME: {"roughness": 1.0}}, "")
+    assert line(page.text(figures), "roughness over the reference's").endswith("| **2.5** | 1.1 |")
 
 
 def test_a_scene_shows_its_figures_before_and_now() -> None:

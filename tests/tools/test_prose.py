@@ -72,6 +72,7 @@ def test_plain_docstrings_pass(docstring: str) -> None:
         "def of_nodes(): pass",
         "def forces(given): pass",
         "self.by_pair = 1",
+        "_kept = 1",
         "for _wanted in (): pass",
         "class Found: pass\nfound = Found()",
         "def f(): return [own for own in ()]",

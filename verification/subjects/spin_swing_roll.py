@@ -43,7 +43,7 @@ def run() -> Subject:
         text="*Spin:* angular momentum of a cube of 20 cm in free space after two seconds. "
         "*Swing:* a bar of 1 × 0.1 × 0.1 m hangs by an edge and begins level; energy after eight "
         "seconds, as a share of that of its fall. *Rolling:* a ball of 20 cm, whose surface of 642 "
-        f"vertices touches, rolls down a slope of 20° for {ROLL_SECONDS} s, μ = {FRICTION}; a "
+        f"vertices touches, rolls down a slope of 20° for {ROLL_SECONDS} s, μ = {FRICTION}. A "
         "rigid ball goes 5/14 g t² sin θ. "
         "*Rebound:* a rubber ball of 10 cm without damping falls by 1 m, beside symplectic Euler "
         "with the same tetrahedra. Spin and swing by Automatic, rolling and rebound by SDIRK2, "
@@ -51,7 +51,7 @@ def run() -> Subject:
         source="Euler's equations; energy conservation; a rigid ball.",
         checks=[
             *(_spin(young, rate) for young, rate in SPINS),
-            *(_kept(young, energy) for young, energy in swings.items()),
+            *(_swing_energy(young, energy) for young, energy in swings.items()),
             *(_roll(*case) for case in ROLLS),
             near(
                 "ground: rebound, beside explicit steps",
@@ -136,7 +136,7 @@ def _swing(young: float) -> NDArray[np.float64]:
     return 1.0 + (totals - totals[0]) / fall
 
 
-def _kept(young: float, energy: NDArray[np.float64]) -> Check:
+def _swing_energy(young: float, energy: NDArray[np.float64]) -> Check:
     return within(
         f"swing, E = {young:g} Pa: energy after {SWING_SECONDS:g} s, share", energy[-1], 1.0, 0.03
     )

@@ -191,8 +191,8 @@ class ApproachLimit:
             may = meeting <= parting
             one, other, meeting = one[may], other[may], meeting[may]
             for pair, (a, b) in self._element_pairs(one, other):
-                kept, _, shares = self._approaching(motion, a, b, meeting[pair])
-                meetings.append((shares, np.stack([a[kept], b[kept]])))
+                indices, _, shares = self._approaching(motion, a, b, meeting[pair])
+                meetings.append((shares, np.stack([a[indices], b[indices]])))
         shares = np.concatenate([part[0] for part in meetings])
         elements = np.concatenate([part[1] for part in meetings], axis=1)
         objects = self._surface.object_of[self._ends[elements, 0]]
@@ -385,10 +385,10 @@ class ApproachLimit:
     ) -> Values:
         """The shares that pairs of elements allow, whose outsides go against each other."""
         out = np.full(len(first), np.inf)
-        kept, closing, meeting = self._approaching(motion, first, second, meeting)
-        allowed = allowed[kept]
+        indices, closing, meeting = self._approaching(motion, first, second, meeting)
+        allowed = allowed[indices]
         far = (1.0 - meeting) * closing > allowed
-        out[kept[far]] = meeting[far] + allowed[far] / closing[far]
+        out[indices[far]] = meeting[far] + allowed[far] / closing[far]
         return out
 
     def _approaching(
@@ -400,12 +400,12 @@ class ApproachLimit:
         objects = [self._surface.object_of[self._ends[element, 0]] for element in (first, second)]
         spared = (self._spared[first] | self._spared[second]) & self._surface.spared_bits[*objects]
         faces = (np.einsum("ki,ki->k", *normals) < 0.0) & (spared == 0)
-        kept = np.flatnonzero(faces)
-        meeting = meeting[kept]
-        closing, is_ahead = np.full(len(kept), np.inf), np.ones(len(kept), dtype=bool)
+        indices = np.flatnonzero(faces)
+        meeting = meeting[indices]
+        closing, is_ahead = np.full(len(indices), np.inf), np.ones(len(indices), dtype=bool)
         for element, against, normal in (
-            (first[kept], second[kept], normals[0][kept]),
-            (second[kept], first[kept], normals[1][kept]),
+            (first[indices], second[indices], normals[0][indices]),
+            (second[indices], first[indices], normals[1][indices]),
         ):
             heights, moves = (
                 [np.einsum("ki,kci->kc", normal, at[self._ends[e]]) for e in (element, against)]
@@ -414,12 +414,12 @@ class ApproachLimit:
             towards = np.maximum(moves[0].max(axis=1) - moves[1].min(axis=1), 0.0)
             is_ahead &= heights[1].max(axis=1) > heights[0].min(axis=1)
             gaps = np.maximum(heights[1].min(axis=1) - heights[0].max(axis=1), 0.0)
-            ratio = np.full(len(kept), np.inf)
+            ratio = np.full(len(indices), np.inf)
             np.divide(gaps, towards, out=ratio, where=towards > 0.0)
             meeting = np.maximum(meeting, ratio)
             closing = np.minimum(closing, towards)
         may = np.flatnonzero(is_ahead & (meeting < 1.0) & (closing > 0.0))
-        return kept[may], closing[may], meeting[may]
+        return indices[may], closing[may], meeting[may]
 
     def _normals(self, points: Points, elements: Indices) -> Points:
         """(E, 3) unit normals, of borders within their triangle and away from it; zero where there

@@ -51,14 +51,14 @@ class Detection:
         )
         #: (V,) search radius around each vertex, in metres; of two objects there may be more.
         self.radii = SEARCH_RADIUS_RATIO * radii[surface.object_of]
-        self._kept = KeptPairs(self.broad_phase, self.radii, surface.edge_lengths)
+        self._persistent = KeptPairs(self.broad_phase, self.radii, surface.edge_lengths)
         #: The swept candidates that were built last.
         self.candidates = Candidates.none()
         self._edges = surface.edges
 
     def build_swept_candidates(self, before: Points, after: Points) -> None:
         """Builds candidates for linear trajectories between two (V, 3) positions."""
-        self.candidates = self._kept.candidates(before, after)
+        self.candidates = self._persistent.candidates(before, after)
 
     def collision_free_step_size(
         self, before: Points, after: Points, min_separation: float = 0.0, rounding: float = 0.0

@@ -106,9 +106,9 @@ class KeptPairs:
         find_near_edges(self._edges, swept.edges, *way, near[0])
         find_near_faces(self._faces, faces, swept.vertices, *way, near[1])
         edges = np.sort(swept.edges.indices[self._edges[near[0]]], axis=1)
-        kept = self._faces[near[1]]
+        pairs = self._faces[near[1]]
         return edges, np.column_stack(
-            [faces.indices[kept[:, 0]], swept.vertices.indices[kept[:, 1]]]
+            [faces.indices[pairs[:, 0]], swept.vertices.indices[pairs[:, 1]]]
         )
 
 

@@ -352,8 +352,8 @@ class MeshContact(Potential):
             surface.displacement_map @ (~pinned.cpu().numpy()).astype(float) == 0.0
         )
         collisions = stencils.collisions
-        kept = is_kinematic[collisions.vertices].all(axis=1)
-        return collisions.objects[kept], stencils.distances[kept]
+        mask = is_kinematic[collisions.vertices].all(axis=1)
+        return collisions.objects[mask], stencils.distances[mask]
 
     def min_distance(self, positions: Tensor) -> float:
         """The least distance between surfaces in contact, in metres; infinite where none are."""

@@ -55,9 +55,9 @@ class NormalCollisions:
     def __len__(self) -> int:
         return len(self.weights)
 
-    def where(self, kept: NDArray[np.bool_]) -> NormalCollisions:
+    def where(self, mask: NDArray[np.bool_]) -> NormalCollisions:
         """Return the collisions chosen by a (K,) mask."""
-        return NormalCollisions(*(column[kept] for column in vars(self).values()))
+        return NormalCollisions(*(column[mask] for column in vars(self).values()))
 
     @staticmethod
     def of(
@@ -85,8 +85,8 @@ class NormalCollisions:
         keys, weights = keys[order], weights[order]
         first = np.flatnonzero(np.diff(keys, prepend=FAR))
         totals, sizes = _sums(weights, first), _sums(np.abs(weights), first)
-        kept = np.abs(totals) > WEIGHT_ROUNDING_RATIO * sizes
-        collisions = _collisions(keys[first[kept]], totals[kept], mesh, distances)
+        mask = np.abs(totals) > WEIGHT_ROUNDING_RATIO * sizes
+        collisions = _collisions(keys[first[mask]], totals[mask], mesh, distances)
         return collisions if surface is None else collisions._pushing(surface, points, mesh)
 
     def _pushing(

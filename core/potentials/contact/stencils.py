@@ -47,14 +47,14 @@ class Stencils:
         evaluate_stencils(points, *collision_data, differences, coefficients, mollifiers)
         return Stencils(collisions, points, differences, coefficients, mollifiers)
 
-    def where(self, kept: NDArray[np.bool_]) -> Stencils:
+    def where(self, mask: NDArray[np.bool_]) -> Stencils:
         """Return the stencils chosen by a (K,) mask."""
         return Stencils(
-            self.collisions.where(kept),
+            self.collisions.where(mask),
             self.points,
-            self.differences[kept],
-            self.coefficients[kept],
-            self.mollifiers[kept],
+            self.differences[mask],
+            self.coefficients[mask],
+            self.mollifiers[mask],
         )
 
     def __len__(self) -> int:

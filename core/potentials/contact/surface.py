@@ -306,11 +306,11 @@ def _parted(
     triangles that go through their own body and others are there twice."""
     has_area = are_valid(surface.points, surface.triangles)
     keeps, spares = has_area & surface.meets_own, has_area & ~surface.meets_own
-    kept, kept_triangles = compact_indices(surface.triangles[keeps])
+    firm, kept_triangles = compact_indices(surface.triangles[keeps])
     spared, spared_triangles = compact_indices(surface.triangles[spares])
     return (
-        np.concatenate([kept, spared]),
-        np.concatenate([kept_triangles, spared_triangles + len(kept)]),
-        np.repeat([False, True], [len(kept), len(spared)]),
+        np.concatenate([firm, spared]),
+        np.concatenate([kept_triangles, spared_triangles + len(firm)]),
+        np.repeat([False, True], [len(firm), len(spared)]),
         np.concatenate([surface.is_finest[keeps], surface.is_finest[spares]]),
     )

@@ -37,17 +37,19 @@ def test_between_frames_vertices_move_straight(obj: bpy.types.Object, frames: Po
 
 
 @pytest.mark.parametrize("own_keys", [False, True])
-@pytest.mark.parametrize(("step", "kept"), [(2, [0, 2, 4, 6, 8, 10, 11]), (4, [0, 4, 8, 11])])
+@pytest.mark.parametrize(("step", "indices"), [(2, [0, 2, 4, 6, 8, 10, 11]), (4, [0, 4, 8, 11])])
 def test_with_a_step_there_are_fewer_keys_and_straight_lines_between(
-    obj: bpy.types.Object, frames: Positions, step: int, kept: list[int], own_keys: bool
+    obj: bpy.types.Object, frames: Positions, step: int, indices: list[int], own_keys: bool
 ) -> None:
     if own_keys:
         add_own_keys(obj)
     shape_keys.bake(obj, frames, START, step)
     baked = [block for block in obj.data.shape_keys.key_blocks if shape_keys.is_supple_key(block)]
-    assert len(baked) == len(kept)
+    assert len(baked) == len(indices)
     for time in np.arange(0.0, 11.5, 0.5):
-        expected = [np.interp(time, kept, line) for line in frames[kept].reshape(len(kept), -1).T]
+        expected = [
+            np.interp(time, indices, line) for line in frames[indices].reshape(len(indices), -1).T
+        ]
         found = seen(obj, START + int(time), time % 1.0).ravel()
         np.testing.assert_allclose(found, expected, atol=2.0 * TOLERANCE)
 

@@ -208,13 +208,13 @@ def test_frames_in_a_folder_that_was_chosen_stay_there_under_the_files_name(cube
 def test_files_of_one_name_do_not_remove_each_others_frames(cube, scene, tmp_path):
     scene.supple.cache_folder = str(tmp_path / "chosen")
     save(tmp_path / "first" / "shot.blend")
-    kept = simulate()
+    folder = simulate()
     bpy.ops.wm.save_mainfile()
     save(tmp_path / "second" / "shot.blend")
     for density in (900.0, 800.0, 700.0):
         cube.supple.density = density
         simulate()
-    assert kept.exists()
+    assert folder.exists()
     assert_moves(opened(tmp_path / "first" / "shot.blend"))
 
 
@@ -330,11 +330,11 @@ def test_blenders_startup_file_takes_nothing_along(cube):
 @pytest.mark.usefixtures("solver_here")
 def test_a_simulation_goes_on_from_frames_that_were_moved(cube, scene, tmp_path):
     actions.simulate(bpy.context)
-    kept = evaluated_positions(cube, 3)
+    positions = evaluated_positions(cube, 3)
     save(tmp_path / "project" / "drop.blend")
     scene.frame_end = 6
     actions.simulate(bpy.context)
     folder = mesh_cache.shown_folder(scene)
     assert folder.parent == tmp_path / "project" / "supple_cache"
     assert Job(folder).last_frame() == 5
-    np.testing.assert_array_equal(evaluated_positions(cube, 3), kept)
+    np.testing.assert_array_equal(evaluated_positions(cube, 3), positions)

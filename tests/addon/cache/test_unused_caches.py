@@ -128,14 +128,14 @@ def test_in_a_shared_cache_beside_the_file_frames_of_files_elsewhere_may_be_used
 
 def test_the_largest_come_first(cube, tmp_path):
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "drop.blend"))
-    kept = tmp_path / "supple_cache"
+    cache = tmp_path / "supple_cache"
     for name, size in (("a", 500), ("b", 3000), ("c", 1000)):
-        folder = kept / f"drop-Gone-{name * 12}"
+        folder = cache / f"drop-Gone-{name * 12}"
         (folder / "frames").mkdir(parents=True)
         (folder / "scene.json").write_bytes(b"{}")
         (folder / "frames" / "000000.npy").write_bytes(bytes(size))
     assert [each.size for each in unused_caches.find()] == [3002, 1002, 502]
-    assert str(unused_caches.find()[0]) == f"{kept / 'drop-Gone-bbbbbbbbbbbb'}, 3 KB"
+    assert str(unused_caches.find()[0]) == f"{cache / 'drop-Gone-bbbbbbbbbbbb'}, 3 KB"
     assert unused_caches.remove() == (3, 4506)
 
 

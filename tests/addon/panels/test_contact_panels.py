@@ -141,7 +141,7 @@ def test_there_is_a_row_for_each_further_attachment(add_body):
     body.supple.attachments[1].attach_to = other
     assert drawn(SUPPLE_PT_attach, body).settings.count("attach_to") == 3
     bpy.ops.supple.remove_attachment(object_name="Cube", index=0)
-    (kept,) = body.supple.attachments
-    assert kept.attach_to == other
+    (attachment,) = body.supple.attachments
+    assert attachment.attach_to == other
     with pytest.raises(RuntimeError, match="Cube has no further attachment 4"):
         bpy.ops.supple.remove_attachment(object_name="Cube", index=4)

@@ -53,7 +53,7 @@ def shaded(obj: bpy.types.Object, frame: int) -> Vectors:
     return normals(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data)
 
 
-def kept(obj: bpy.types.Object) -> tuple[bool, list[int], list[bool]]:
+def normals_of(obj: bpy.types.Object) -> tuple[bool, list[int], list[bool]]:
     """The data of a mesh about its shading."""
     custom, sharp = (obj.data.attributes[name] for name in ("custom_normal", "sharp_edge"))
     numbers = np.empty(2 * len(custom.data), dtype=np.int32)
@@ -72,24 +72,24 @@ def turn(angle: float) -> Vectors:
 
 
 def test_simulate_bake_and_free_leave_them_as_they_are(body, scene, solver_here):
-    before = kept(body)
+    before = normals_of(body)
     body.supple.smooth = 3
     actions.simulate(bpy.context)
-    assert kept(body) == before
+    assert normals_of(body) == before
     actions.bake(bpy.context)
-    assert kept(body) == before
+    assert normals_of(body) == before
     actions.free(bpy.context)
-    assert kept(body) == before
+    assert normals_of(body) == before
 
 
 def test_a_mesh_of_its_own_for_the_bake_has_them(body, play):
     shared = body.data
-    before = kept(body)
+    before = normals_of(body)
     bpy.context.collection.objects.link(bpy.data.objects.new("Other", shared))
     play(3)
     actions.bake(bpy.context)
     assert body.data != shared
-    assert kept(body) == before
+    assert normals_of(body) == before
 
 
 @pytest.mark.parametrize("passes", [0, 3])

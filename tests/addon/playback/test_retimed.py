@@ -166,9 +166,9 @@ def test_what_modifiers_make_of_frames_is_taken_as_it_is_shown(scene, add_body, 
     shown = retimed.shown_frames(bpy.context, [obj])[obj]
     assert (playback.filepath, refined.filepath) == files
     end = shown.start + len(shown.frames)
-    kept = expected[FRAMES.index(shown.start) : FRAMES.index(end)]
-    np.testing.assert_allclose(shown.seen, kept, atol=TOLERANCE)
-    assert shown.frames.shape == (len(kept), len(obj.data.vertices), 3)
+    visible = expected[FRAMES.index(shown.start) : FRAMES.index(end)]
+    np.testing.assert_allclose(shown.seen, visible, atol=TOLERANCE)
+    assert shown.frames.shape == (len(visible), len(obj.data.vertices), 3)
     # The vertices are those of the same moment.
     if change is slow_down:
         times = 0.3 * np.arange(shown.start, end) - start

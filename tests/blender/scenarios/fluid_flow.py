@@ -101,8 +101,8 @@ def _off(work: Path, points: Any, speeds: Any, gained: Any) -> float:
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    off, kept = json.loads(done.stdout.splitlines()[-1])
-    assert kept == "float16", kept
+    off, precision = json.loads(done.stdout.splitlines()[-1])
+    assert precision == "float16", precision
     return float(off)
 
 

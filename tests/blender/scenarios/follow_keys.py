@@ -40,14 +40,14 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.hover()
     yield from ui.key("ESC")
     yield from ui.wait_for(lambda: _running() is None, "the search to end", timeout=3.0)
-    assert _kept(cube) is None
+    assert _control(cube) is None
 
     bpy.data.objects["Cube"].supple.resolution = COARSE
     with ui.context():
         bpy.ops.supple.find("INVOKE_DEFAULT", tool="follow_keys")
     yield from ui.wait(0.3)
     yield from ui.wait_for(lambda: _running() is None, "forces to be found", timeout=240.0)
-    assert _kept(cube) is not None, "\n".join(ui.reports())
+    assert _control(cube) is not None, "\n".join(ui.reports())
     with ui.context():
         bpy.ops.supple.simulate("INVOKE_DEFAULT")
     yield from ui.wait(0.3)
@@ -59,10 +59,10 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.find_button("supple.remove_control")
     with ui.context():
         bpy.ops.supple.remove_control()
-    assert _kept(cube) is None and cube.supple.enabled
+    assert _control(cube) is None and cube.supple.enabled
 
 
-def _kept(obj: bpy.types.Object) -> object:
+def _control(obj: bpy.types.Object) -> object:
     return obj.supple.kept_control
 
 

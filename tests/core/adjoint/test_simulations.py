@@ -146,7 +146,7 @@ def test_explicit_steps_keep_a_state_for_each_root_of_their_number(
     integrator: Integrator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three for 1 000, beside those of one step."""
-    kept: list[int] = []
+    counts: list[int] = []
     back = StepAdjoint.back
 
     def count(*arguments: Any) -> None:
@@ -155,7 +155,7 @@ def test_explicit_steps_keep_a_state_for_each_root_of_their_number(
             for part in gc.get_objects()
             if type(part) is torch.Tensor and part.shape == CUBE.vertices.T.shape
         }
-        kept.append(sum(arrays.values()))
+        counts.append(sum(arrays.values()))
         monkeypatch.setattr(StepAdjoint, "back", back)
         back(*arguments)
 
@@ -165,7 +165,7 @@ def test_explicit_steps_keep_a_state_for_each_root_of_their_number(
         frame = simulate(scene, integrator, frames=1, frame_time=1e-3 * steps, substeps=steps)[0]
         monkeypatch.setattr(StepAdjoint, "back", count)
         frame.positions[0].sum().backward()
-    assert kept[1] - kept[0] <= 3.0 * 1000**0.5 * 2 * CUBE.vertices.size
+    assert counts[1] - counts[0] <= 3.0 * 1000**0.5 * 2 * CUBE.vertices.size
 
 
 def test_gradients_of_an_equilibrium() -> None:

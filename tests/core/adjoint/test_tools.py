@@ -39,29 +39,29 @@ def test_a_beam_keeps_the_shape_that_it_was_modelled_in() -> None:
     scene = bar(2e4)
     sagged = Simulator(scene, device="cpu").settle().positions[0].numpy()
     assert abs(sagged - BAR.vertices).max() > 0.05
-    kept = sag_free(scene)
-    found = Simulator(kept.scene, device="cpu").settle().positions[0].numpy()
+    result = sag_free(scene)
+    found = Simulator(result.scene, device="cpu").settle().positions[0].numpy()
     np.testing.assert_allclose(found, BAR.vertices, atol=1e-5)
-    frames = [*Simulator(kept.scene, device="cpu").run(2)]
+    frames = [*Simulator(result.scene, device="cpu").run(2)]
     assert abs(frames[-1].positions[0].numpy() - BAR.vertices).max() < 1e-5
-    assert kept.distance < 1e-5 and kept.is_stable
-    np.testing.assert_array_equal(kept.scene.bodies[0].mesh.vertices[HELD], BAR.vertices[HELD])
+    assert result.distance < 1e-5 and result.is_stable
+    np.testing.assert_array_equal(result.scene.bodies[0].mesh.vertices[HELD], BAR.vertices[HELD])
 
 
 def test_what_would_buckle_in_the_shape_that_it_keeps_is_said() -> None:
     """On the way there the start shape has a Hessian that is not positive."""
     shelf = block((4, 1, 1), (0.4, 0.1, 0.1))
     held = np.flatnonzero(shelf.vertices[:, 0] < 1e-9)
-    kept = sag_free(Scene([SoftBody(shelf, StableNeoHookean(1.2e4, 0.4), pinned=held)]))
-    assert kept.distance < 1e-5 and not kept.is_stable
+    result = sag_free(Scene([SoftBody(shelf, StableNeoHookean(1.2e4, 0.4), pinned=held)]))
+    assert result.distance < 1e-5 and not result.is_stable
 
 
 def test_whether_a_shape_is_stable_is_solved_for_only_where_it_is_asked(monkeypatch) -> None:
     solve = Mock(side_effect=TransposedSolve.solve)
     monkeypatch.setattr(TransposedSolve, "solve", lambda *given: solve(*given))
-    kept = sag_free(bar(2e4))
+    result = sag_free(bar(2e4))
     assert solve.call_count == 0
-    assert kept.is_stable and kept.is_stable and solve.call_count == 1
+    assert result.is_stable and result.is_stable and solve.call_count == 1
 
 
 def test_what_stands_on_the_ground_keeps_its_shape_too() -> None:
@@ -237,8 +237,8 @@ def test_what_is_seen_of_a_body_may_be_what_is_matched_at_some_frames() -> None:
 
 def test_a_search_is_heard_of_and_ended() -> None:
     heard: list[tuple[float, float]] = []
-    kept = sag_free(bar(2e4), observe=lambda *now: heard.append(now))
-    assert heard[-1][1] == 1.0 and heard[-1][0] < 1e-5 < heard[0][0] and kept.distance < 1e-5
+    result = sag_free(bar(2e4), observe=lambda *now: heard.append(now))
+    assert heard[-1][1] == 1.0 and heard[-1][0] < 1e-5 < heard[0][0] and result.distance < 1e-5
 
     def stop(distance: float, done: float) -> None:
         assert distance > 0.0 and done == pytest.approx(1 / 30)

@@ -55,8 +55,8 @@ def _assembled(elements: np.ndarray, blocks: torch.Tensor, vertices: np.ndarray)
             whole[element[a], element[b]] += block
             if a != b:
                 whole[element[b], element[a]] += block.T
-    kept = whole[vertices][:, vertices]
-    return kept.swapaxes(1, 2).reshape(3 * len(vertices), -1)
+    part = whole[vertices][:, vertices]
+    return part.swapaxes(1, 2).reshape(3 * len(vertices), -1)
 
 
 def test_element_matrices_add_up_to_the_dense_sum_without_the_pinned(

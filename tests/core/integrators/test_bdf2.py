@@ -75,14 +75,14 @@ def test_later_steps_solve_the_equations_of_the_scheme(make_block) -> None:
 
 
 def test_a_wobble_lasts_longer_than_with_implicit_euler(make_block) -> None:
-    def kept(integrator: Integrator) -> float:
+    def energy_ratio(integrator: Integrator) -> float:
         scene = Scene([_stretched(make_block)], gravity=WEIGHTLESS)
         simulator = Simulator(scene, integrator, substeps=4)
         start = simulator.system.energies(simulator.state).total
         *_, last = simulator.run(12)
         return last.report.energies.total / start
 
-    assert 10.0 * kept(ImplicitEuler()) < kept(BDF2()) < 1.0
+    assert 10.0 * energy_ratio(ImplicitEuler()) < energy_ratio(BDF2()) < 1.0
 
 
 def _landing(make_block: MakeBlock) -> Simulator:

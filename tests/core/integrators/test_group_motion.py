@@ -30,10 +30,10 @@ def test_momenta_are_those_before_and_no_energy_is_added() -> None:
         whole = 0.05 * whole + torch.tensor([[3.0], [-1.0], [0.5]], dtype=torch.float64)
         step_sizes = torch.rand(9, generator=generator, dtype=torch.float64) ** 3
         own = masses, positions, step_sizes * whole, (1.0 - step_sizes) * whole
-        kept = keep_group_motion(*own)
+        corrected = keep_group_motion(*own)
         expected = momenta(masses, positions, whole)
-        np.testing.assert_allclose(momenta(masses, positions, kept), expected, atol=1e-12)
-        assert kinetic_energy(masses, kept) <= kinetic_energy(masses, whole) * (1.0 + 1e-12)
+        np.testing.assert_allclose(momenta(masses, positions, corrected), expected, atol=1e-12)
+        assert kinetic_energy(masses, corrected) <= kinetic_energy(masses, whole) * (1.0 + 1e-12)
 
 
 def test_two_bodies_of_which_one_stops_go_on_with_the_velocity_of_their_centre() -> None:
@@ -43,10 +43,10 @@ def test_two_bodies_of_which_one_stops_go_on_with_the_velocity_of_their_centre()
     masses = torch.cat([torch.full((8,), 2.0), torch.full((8,), 1.0)]).double()
     whole = torch.zeros_like(positions)
     whole[0, :8], whole[0, 8:] = 3.0, -1.5
-    kept = keep_group_motion(masses, positions, torch.zeros_like(whole), whole)
+    corrected = keep_group_motion(masses, positions, torch.zeros_like(whole), whole)
     expected = torch.zeros_like(whole)
     expected[0] = (2.0 * 3.0 - 1.0 * 1.5) / 3.0
-    torch.testing.assert_close(kept, expected, rtol=0.0, atol=1e-12)
+    torch.testing.assert_close(corrected, expected, rtol=0.0, atol=1e-12)
 
 
 def test_what_falls_as_a_whole_goes_on_as_a_whole_whichever_vertices_stop() -> None:
@@ -56,5 +56,5 @@ def test_what_falls_as_a_whole_goes_on_as_a_whole_whichever_vertices_stop() -> N
     whole[2] = -4.0
     velocities = whole.clone()
     velocities[:, :5] = 0.0
-    kept = keep_group_motion(masses, positions, velocities, whole - velocities)
-    torch.testing.assert_close(kept, whole, rtol=0.0, atol=1e-12)
+    corrected = keep_group_motion(masses, positions, velocities, whole - velocities)
+    torch.testing.assert_close(corrected, whole, rtol=0.0, atol=1e-12)

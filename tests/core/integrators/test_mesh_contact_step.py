@@ -90,16 +90,16 @@ def test_bodies_that_hit_each_other_keep_their_momenta(integrator, friction: flo
 
 
 def test_what_bounces_off_keeps_its_wobble() -> None:
-    kept = {}
+    ratios = {}
     for integrator in (SymplecticEuler(), ImplicitEuler()):
         simulator = Simulator(meeting(friction=0.0), integrator)
         before = simulator.system.energies(simulator.state)
         list(simulator.run(12))
         after = simulator.system.energies(simulator.state)
-        kept[type(integrator).__name__] = (after.kinetic + after.elastic) / before.kinetic
+        ratios[type(integrator).__name__] = (after.kinetic + after.elastic) / before.kinetic
     # What is lost is what vertices bring along that stop at a surface.
-    assert 0.7 < kept["SymplecticEuler"] < 1.001
-    assert kept["ImplicitEuler"] < 0.5
+    assert 0.7 < ratios["SymplecticEuler"] < 1.001
+    assert ratios["ImplicitEuler"] < 0.5
 
 
 def resting(**options) -> Scene:

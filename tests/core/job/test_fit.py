@@ -55,13 +55,13 @@ def test_what_rests_as_it_was_found_does_not_droop(tmp_path: Path) -> None:
     assert np.abs(last_skin(scene, settings) - points).max() > 0.01
     # The pace counts in motion alone.
     slow = replace(scene, time_scale=0.5)
-    kept = found(tmp_path, slow, 2, fits.KeepShape(0))
-    assert kept.distance < 1e-5
+    result = found(tmp_path, slow, 2, fits.KeepShape(0))
+    assert result.distance < 1e-5
     # As .blend files keep it: in single precision.
     rough = replace(
-        kept.rest_shape,
-        vertices=kept.rest_shape.vertices.astype(np.float32).astype(float),
-        rest=kept.rest_shape.rest.astype(np.float32).astype(float),
+        result.rest_shape,
+        vertices=result.rest_shape.vertices.astype(np.float32).astype(float),
+        rest=result.rest_shape.rest.astype(np.float32).astype(float),
     )
     still = replace(scene, bodies=[replace(scene.bodies[0], tet_rest_shape=rough)])
     np.testing.assert_allclose(last_skin(still, settings), points, atol=2e-5)

@@ -97,10 +97,10 @@ print("used later:", *sorted(used() - before), sep="\\n", flush=True)
 """
 
 
-def run(script: str, folder: Path, kept: Path | None = None) -> list[str]:
+def run(script: str, folder: Path, cache: Path | None = None) -> list[str]:
     """The output of a script in a process that has compiled nothing."""
     (folder / "script.py").write_text(script)
-    return apart.printed_by("script", folder, kept).splitlines()
+    return apart.printed_by("script", folder, cache).splitlines()
 
 
 def test_a_loop_that_is_compiled_is_told_before_it_is(tmp_path: Path) -> None:
@@ -142,8 +142,8 @@ def test_a_worker_that_has_printed_nothing_yet_compiles_nothing(tmp_path: Path) 
 def test_after_the_preparation_ordinary_simulations_compile_nothing_more(tmp_path: Path) -> None:
     """And it has come to its end by what is shown of it."""
     said = run(COMPILED_LATER, tmp_path)
-    (kept,) = [line.removeprefix("kept: ") for line in said if line.startswith("kept: ")]
-    assert 0.95 < float(kept) <= 1.0
+    (share,) = [line.removeprefix("kept: ") for line in said if line.startswith("kept: ")]
+    assert 0.95 < float(share) <= 1.0
     assert said[said.index("used later:") + 1 :] == []
 
 

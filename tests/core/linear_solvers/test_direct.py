@@ -108,9 +108,9 @@ class TestWithThePackage:
         solver = system.solver()
         solver.factorize(system.values)
         first = solver.solve(rhs)
-        kept = first.copy()
-        np.testing.assert_allclose(solver.solve(2.0 * rhs), 2.0 * kept, rtol=1e-12)
-        np.testing.assert_array_equal(first, kept)
+        copy = first.copy()
+        np.testing.assert_allclose(solver.solve(2.0 * rhs), 2.0 * copy, rtol=1e-12)
+        np.testing.assert_array_equal(first, copy)
 
     def test_an_indefinite_matrix_is_refused_and_the_next_one_solved(self, system, rhs) -> None:
         solver = system.solver()

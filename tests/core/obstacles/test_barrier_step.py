@@ -69,10 +69,10 @@ def test_what_the_static_coefficient_cannot_stop_is_slowed_by_the_kinetic_one(sp
     _, free = positions.clone(), velocities.clone()
     step.apply(positions, velocities, 0.01, TIME)
     gained = float(velocities[2] - free[2])
-    kept = 0.0 if speed <= 0.25 * gained else speed - 0.1 * gained
+    speed_after = 0.0 if speed <= 0.25 * gained else speed - 0.1 * gained
     assert 0.38 < 0.25 * gained < 0.41
-    assert float(velocities[0]) == pytest.approx(kept, abs=1e-12)
-    assert float(positions[0]) == pytest.approx(0.01 * (kept - speed), abs=1e-12)
+    assert float(velocities[0]) == pytest.approx(speed_after, abs=1e-12)
+    assert float(positions[0]) == pytest.approx(0.01 * (speed_after - speed), abs=1e-12)
 
 
 def test_compiled_loops_and_torch_passes_agree() -> None:

@@ -113,15 +113,15 @@ def test_friction_stops_a_slow_vertex_and_does_not_turn_it_round(surface) -> Non
 
 
 @SURFACES
-@pytest.mark.parametrize(("speed", "kept"), [(0.9, 0.0), (1.1, 0.7), (5.0, 4.6)])
+@pytest.mark.parametrize(("speed", "speed_after"), [(0.9, 0.0), (1.1, 0.7), (5.0, 4.6)])
 def test_what_the_static_coefficient_cannot_stop_is_slowed_by_the_kinetic_one(
-    surface, speed: float, kept: float
+    surface, speed: float, speed_after: float
 ) -> None:
     positions, normal, along = _on(surface, 0.01)
     velocities = -2.0 * normal + speed * along
     step = _step(surface, 0.5, kinetic=0.2, vertices=torch.tensor([0]))
     step.apply(positions, velocities, STEP, _times(positions))
-    torch.testing.assert_close(velocities, kept * along)
+    torch.testing.assert_close(velocities, speed_after * along)
 
 
 @SURFACES

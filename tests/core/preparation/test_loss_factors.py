@@ -106,8 +106,8 @@ def loss(body: SoftBody, field: np.ndarray) -> float:
     places = [float((weights * f.positions[0].numpy()).sum()) for f in sim.run(60)]
     moved = np.array(places) - float((weights * body.mesh.vertices).sum())
     tops = [k for k in range(1, 59) if moved[k - 1] < moved[k] > moved[k + 1] and moved[k] > 0.0]
-    kept = moved[tops[1]] / moved[tops[0]]
-    return -math.log(kept) / math.pi
+    ratio = moved[tops[1]] / moved[tops[0]]
+    return -math.log(ratio) / math.pi
 
 
 def without_rigid(mesh: TetMesh, field: np.ndarray) -> np.ndarray:

@@ -44,8 +44,8 @@ def test_ends_outside_of_their_tetrahedra_are_brought_into_one() -> None:
 
 def test_edges_that_are_not_torn_stay_as_they_are() -> None:
     points = np.array([[0.3, 0.0, 0.5], [-0.3, 0.0, 0.5], [0.4, 0.01, 0.5]])
-    kept = embedded(points, [0, 1, 0])
-    assert without_torn_edges(kept, MESH, points, np.array([[0, 1], [0, 2]])) is kept
+    surface = embedded(points, [0, 1, 0])
+    assert without_torn_edges(surface, MESH, points, np.array([[0, 1], [0, 2]])) is surface
 
 
 def test_long_edges_show_no_tear() -> None:

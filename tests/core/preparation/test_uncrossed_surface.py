@@ -19,10 +19,10 @@ from ..meshing.meshes import box, with_shells
 def crossings(surface: ContactSurface) -> int:
     """The number of crossings among triangles that do not go through their body."""
     owner = np.zeros(len(surface.points), dtype=np.int32)
-    return len(find_intersections(Surfaces(surface.points, kept(surface), owner)))
+    return len(find_intersections(Surfaces(surface.points, triangles_of(surface), owner)))
 
 
-def kept(surface: ContactSurface) -> np.ndarray:
+def triangles_of(surface: ContactSurface) -> np.ndarray:
     """Triangles that do not go through their own body."""
     if surface.through_own is None:
         return surface.triangles
@@ -48,13 +48,16 @@ def test_what_lies_inside_of_the_material_goes_through() -> None:
     points, triangles = with_shells(one, two)
     spared = spare_unseen(ContactSurface(points, triangles.astype(np.int32)))
     assert crossings(spared) == 0
-    middles = points[kept(spared)].mean(axis=1)
+    middles = points[triangles_of(spared)].mean(axis=1)
     in_one = ((middles > 0.01) & (middles < 1.99)).all(axis=1)
     in_two = ((middles > [1.11, 0.31, 0.31]) & (middles < [2.99, 1.29, 1.29])).all(axis=1)
     assert not in_one.any() and not in_two.any()
     assert (middles[:, 0] > 2.9).any() and (middles[:, 0] < 0.1).any()
     # Those outside stay, although they share points with what crosses.
-    beyond = [(points[those].min(axis=1)[:, 0] > 2.04).sum() for those in (kept(spared), triangles)]
+    beyond = [
+        (points[those].min(axis=1)[:, 0] > 2.04).sum()
+        for those in (triangles_of(spared), triangles)
+    ]
     assert beyond[0] == beyond[1] > 0
 
 
@@ -67,7 +70,7 @@ def test_a_lid_in_a_socket_is_not_inside() -> None:
     lid = points, faces[points[faces].max(axis=1)[:, 2] > 1.6]
     surface = ContactSurface(*(part for part in with_shells(head, lid)))
     surface = ContactSurface(surface.points, surface.triangles.astype(np.int32))
-    outer = kept(spare_unseen(surface))
+    outer = triangles_of(spare_unseen(surface))
     assert (surface.points[outer].mean(axis=1)[:, 2] > 2.3).any()
 
 

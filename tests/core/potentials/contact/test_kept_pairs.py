@@ -61,11 +61,11 @@ class Pile:
         # Each vertex has its own.
         self.radii = RADIUS * random.uniform(least, 1.0, len(self.points))
         margins = MARGIN * random.uniform(least, 1.0, len(self.points))
-        self.kept = KeptPairs(self.broad_phase, self.radii, margins / MARGIN_RATIO)
+        self.pairs = KeptPairs(self.broad_phase, self.radii, margins / MARGIN_RATIO)
 
     def check(self, before: np.ndarray, after: np.ndarray) -> Candidates:
         """Return the candidates, once both ways have found the same."""
-        found = self.kept.candidates(before, after)
+        found = self.pairs.candidates(before, after)
         wanted = self._alone.candidates(before, after, self.radii)
         np.testing.assert_array_equal(found.edge_edges, wanted.edge_edges)
         np.testing.assert_array_equal(found.face_vertices, wanted.face_vertices)
