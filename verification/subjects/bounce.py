@@ -53,10 +53,10 @@ def run() -> Subject:
         text="*Restitution:* a body without stiffness is dust; each vertex bounces by itself on "
         "the projecting ground, to e² of its height. *Energy of an elastic body* (0.5 m, "
         f"E = {YOUNG:g} Pa, undamped, dropped by {DROP} m, no friction), as a share of the energy "
-        "of the drop: on a projecting ground of e = 1 it is kept, up to an error of first order "
+        "of the drop. On a projecting ground of e = 1 it is kept, up to an error of first order "
         "a landing. Many landings add up at random, so that their sum falls at least as the root "
-        "of the step. On the barrier a vertex that lands loses its speed, so that the body loses "
-        "the share of its lowest layer, half a cell, and up to half as much again where vertices "
+        "of the step. On the barrier a vertex that lands loses its speed. So the body loses the "
+        "share of its lowest layer, half a cell. It loses up to half as much again where vertices "
         "land twice. Both fall with the size of the tets. No scheme may gain.",
         source="v' = −e v; energy conservation; a layer's share of the mass of a cube of c cells "
         "is 1/2c.",

@@ -95,8 +95,9 @@ def run() -> Subject:
         "the same. "
         "Shares are of the sum of |m v| over all vertices. Implicit Euler, solved to "
         f"{SOLVED:g} m/s; what is left of the forces is all that changes the momentum. The angular "
-        "momentum is lost to implicit Euler as a free body's is, with the first power of the step: "
-        f"at least with the power {SLOPE:g}, for where and when bodies touch changes with it too.",
+        "momentum is lost to implicit Euler as a free body's is, with the first power of the step. "
+        f"Here it must be at least the power {SLOPE:g}, for where and when bodies touch changes "
+        "with it too.",
         source="Conservation of momentum.",
         checks=checks,
         panels=_panels(plain, rough, lost),

@@ -64,10 +64,11 @@ def run() -> Subject:
         text=f"A block of {SIZE[0]:g} × {SIZE[1]:g} × {SIZE[2]:g} m (E = {YOUNG:g} Pa) on a slope "
         "of ½ made of two triangles. It has come to rest on it, held by a damping that is gone "
         f"when the time is taken. At μ = {CRITICAL}, where friction can just hold it, it must not "
-        f"go further than 0.5 mm in 2 s; at μ = {SLIDES} it must slide with "
+        f"go further than 0.5 mm in 2 s. At μ = {SLIDES} it must slide with "
         f"g (sin θ − μ cos θ) = {_pull(SLIDES):.5f} m/s². With a static coefficient of {STATIC} "
-        f"and a kinetic one of {KINETIC} it must stay at rest, and slide with the kinetic one when "
-        f"it has been pushed to {PUSHED:g} m/s; with {BRAKES[0]} and {BRAKES[1]} that stops it. "
+        f"and a kinetic one of {KINETIC} it must stay at rest. It must slide with the kinetic one "
+        f"when it has been pushed to {PUSHED:g} m/s. With {BRAKES[0]} and {BRAKES[1]} that stops "
+        "it. "
         f"Implicit Euler, a step a frame, {FRAME_RATE} frames a second, solved to {SOLVED:g} m/s.",
         source="Coulomb's law for a rigid block.",
         checks=checks,

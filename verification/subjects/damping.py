@@ -40,7 +40,7 @@ def run() -> Subject:
         f"g/α (1 − e^(−αt)) after {FALL_FRAMES} frames: with much damping, the terminal speed g/α."
         + (
             f" *By stiffness:* the slowest mode of a linear cube, with β for a damping ratio of "
-            f"{RATIO}, must lose energy at the rate βω² beyond what the scheme loses without β."
+            f"{RATIO}, must lose energy. The rate is βω² beyond what the scheme loses without β."
             if offered
             else ""
         ),

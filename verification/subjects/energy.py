@@ -45,8 +45,8 @@ def run() -> Subject:
         f"slowest mode (ω = {modes[0].frequency:.3g}/s, hω = {STEP * modes[0].frequency:.2g}); the "
         "scheme's recursion for x'' = −ω² x gives the energy at every frame. *A wobble:* "
         f"Stable Neo-Hookean, stretched by {STRETCH:.0%}, so that all modes take part. There "
-        "theory says less. Symplectic Euler's error stays bounded, implicit Euler and BDF2 never "
-        "rise above the start, midpoint gains and Runge–Kutta 4 changes no faster than they do in "
+        "theory says less. Symplectic Euler's error stays bounded. Implicit Euler and BDF2 never "
+        "rise above the start. Midpoint gains and Runge–Kutta 4 changes no faster than they do in "
         f"the fastest mode (hω = {STEP * modes[-1].frequency:.2g}). Theory says nothing about "
         "adaptive steps here. Their bounds are their first measured values, rounded up.",
         source="The recursions, stepped in `verification/expected.py`; Hairer, Lubich and Wanner, "

@@ -53,17 +53,19 @@ def run() -> Subject:
     return Subject(
         title="Force fields",
         text=f"{POINTS} small tetrahedra that move at {np.linalg.norm(SPEED):.2g} m/s feel a field "
-        f"for {FRAME * 1e6:g} µs: how their velocities change, the farthest one's distance from "
-        "the law as a share of the largest. Each has a falloff of power "
+        f"for {FRAME * 1e6:g} µs. Their velocities change; the figure is the farthest one's "
+        "distance from the law as a share of the largest. Each has a falloff of power "
         f"{POWER:g} between {NEAREST:g} and {FARTHEST:g} m and a flow, but for harmonic fields and "
         "drag. Noise has no closed form: the turbulence of Blender's own particles is what the "
         "add-on's tests hold it to. Then known motions of whole bodies: the end speed in wind and "
-        "that under drag, and the period of a swing in a harmonic field. Two more are the speed "
-        "to which a "
-        f"smoke of density {DENSITY:g} that flows takes a body in {COURSE:g} s, and the way in "
-        f"a flow of {INFLOW:g} m/s a metre towards a plane.",
+        "that under drag, and the period of a swing in a harmonic field. A speed and a "
+        "displacement "
+        "follow. The first is the speed to which a "
+        f"smoke of density {DENSITY:g} that flows takes a body in {COURSE:g} s. The second is, in "
+        f"a flow of {INFLOW:g} m/s a metre towards a plane, how far a body goes.",
         source="Blender Manual, Physics › Forces › Force Fields › Types, with the signs of what "
-        "its particles do; w + g/k, √(g/c), 2π/√S, w (1 − e^(−Sρt)), and x″ + S x′ + S γ x = 0.",
+        "its particles do. The motions are w + g/k, √(g/c), 2π/√S, w (1 − e^(−Sρt)), and x″ + S "
+        "x′ + S γ x = 0.",
         checks=[
             *(_law(kind, shape, label) for kind, shape in LAWS for label in METHODS),
             *(_end_speed(label) for label in METHODS),

@@ -70,8 +70,8 @@ def _flutter() -> str:
         "damped. Friction sets it vibrating, and contacts that vibrate hold less (Adams, "
         "“Self-excited oscillations of two elastic half-spaces sliding with a constant coefficient "
         f"of friction”, 1995). Without damping and at E = {SOFT:g} Pa it slides at μ = {SLIDES} "
-        f"with {explicit} m/s² in symplectic Euler's own steps, {many} in 400 a frame, and "
-        f"{implicit} in 32 steps of BDF2, whose own damping is small there."
+        f"with {explicit} m/s² in symplectic Euler's own steps, and {many} in 400 a frame. "
+        f"It is {implicit} in 32 steps of BDF2, whose own damping is small there."
     )
 
 

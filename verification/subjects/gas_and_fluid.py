@@ -24,9 +24,10 @@ def run() -> Subject:
     return Subject(
         title="Gas and fluid",
         text=f"A pressure of {PASCAL:g} Pa inside of a hollow ball of E = {YOUNG:g} Pa and ν = "
-        f"{POISSON:g}, 1 m in radius: with a wall of {1.0 - THIN:.2g} m it grows as a thin one, "
-        f"with a wall of {1.0 - INNER:.2g} m as a thick one; inside of a solid cube, as its bulk "
-        f"modulus says. A raft of {HEIGHT:g} m floats in water as deep as its density says.",
+        f"{POISSON:g}, 1 m in radius. With a wall of {1.0 - THIN:.2g} m it grows as a thin one, "
+        f"with a wall of {1.0 - INNER:.2g} m as a thick one. A solid cube grows as its bulk "
+        "modulus "
+        f"says. A raft of {HEIGHT:g} m floats in water as deep as its density says.",
         source="Thin walls: p r² (1 − ν) / 2 E t, of Laplace's σ = p r / 2 t. Thick ones: Lamé, "
         "u = p a³ r ((1 − 2ν) + (1 + ν) b³ / 2 r³) / E (b³ − a³). Solids: p / 3 K. Archimedes: "
         "ρ h / ρ of the water.",

@@ -63,8 +63,9 @@ def run() -> Subject:
     return Subject(
         title="Impact at 100 m/s",
         text=f"A soft ball (radius {RADIUS:g} m, E = 1e5 Pa) hits a soft plate (E = 1e6 Pa) "
-        f"{1e3 * THICKNESS:g} mm thick whose rim is held, a mesh of two triangles without "
-        f"thickness, and a box {1e3 * THICKNESS:g} mm thick, at {SPEED:g} m/s: "
+        f"{1e3 * THICKNESS:g} mm thick whose rim is held. It also hits a mesh of "
+        f"two triangles without thickness, and a box {1e3 * THICKNESS:g} mm thick. The speed is "
+        f"{SPEED:g} m/s: "
         f"{SPEED / FRAME_RATE:.1f} m a frame. Nothing may intersect, and the ball's surface must "
         "stay on the side that it came from. Straight above each of its vertices lies an even "
         "number of the triangles of the upper face.",

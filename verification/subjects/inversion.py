@@ -35,10 +35,11 @@ def run() -> Subject:
     return Subject(
         title="Recovery from inversion",
         text=f"A cube of 384 tets (1 m, E = {YOUNG:g} Pa, ν = {POISSON:g}, a damping of "
-        f"{DAMPING:g}/s, no gravity) starts with random vertex positions, {len(SEEDS)} times, or "
-        "inside out (mirrored, and shaken by a thousandth), and has "
-        f"{FRAMES / 24:g} s to come back: all distances between "
-        "vertices must be those at rest, and the smallest volume ratio 1. A model that has no "
+        f"{DAMPING:g}/s, no gravity) starts with random vertex positions, {len(SEEDS)} times. Or "
+        "it starts inside out (mirrored, and shaken by a thousandth). It has "
+        f"{FRAMES / 24:g} s to come back. Then all distances "
+        "between vertices must be those at rest, and the smallest volume ratio 1. A model that "
+        "has no "
         "energy where tets are inverted must be refused by implicit steps.",
         source="The rest shape. Smith, de Goes and Kim, “Stable Neo-Hookean Flesh Simulation”, "
         "2018, claim it of their model.",

@@ -64,14 +64,14 @@ def run() -> Subject:
         "that slides "
         "over the inner edges of a floor, and a wedge that slides along two rails. A mat that "
         "falls on knives; four rods twisted around each other; a soft fish pulled by its nose "
-        "through a funnel of three quarters its width. Two cards that lean on each other at "
-        f"{math.degrees(LEAN):g}°, which stand where the friction of the floor is above "
-        f"½ (tan θ − t/l) = {CRITICAL:.3f} and slide apart where it is below. Friction between "
+        "through a funnel of three quarters its width. Two cards lean on each other at "
+        f"{math.degrees(LEAN):g}°. They stand where the friction of the floor is above "
+        f"½ (tan θ − t/l) = {CRITICAL:.3f} and slide apart below. Friction between "
         "the cards does nothing, by symmetry. Meshes and figures are our own. Automatic "
         "steps, as a user gets them; the cards, which are stiff, by implicit Euler, and a soft "
         "cube over inner edges by symplectic Euler.",
         source="Erleben, “Methodology for Assessing Mesh-Based Contact Point Methods”, ACM "
-        "Transactions on Graphics 37(3), 2018, for tips and edges; Li et al., “Incremental "
+        "Transactions on Graphics 37(3), 2018, for tips and edges. Li et al., “Incremental "
         "Potential Contact”, 2020, for the others; moments about the foot of a rigid card.",
         checks=checks,
         panels=panels(courses),

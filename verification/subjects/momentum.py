@@ -30,7 +30,7 @@ def run() -> Subject:
         "h x × M⁻¹∇E(x), and the moments add up to nothing. Implicit steps give each body "
         "the rotation that its angular momentum lacks. The others lose or gain some, which "
         f"must fall at least with their order when the step is halved ({SLOPE:g} less is let pass, "
-        "for steps are finite); XPBD's with the first.",
+        "for steps are finite). XPBD's must fall with the first.",
         source="Conservation laws of a free body; the identity above.",
         checks=[check for method in methods() for check in _checks(method)],
     )

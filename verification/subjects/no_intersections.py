@@ -47,9 +47,10 @@ def run() -> Subject:
     return Subject(
         title="No intersections",
         text=f"After every frame of four scenes no two triangles intersect, and no tet is inside "
-        f"out. The scenes are a stack of {CUBES} cubes that falls by a few millimetres, a cube "
-        "that two plates "
-        f"squeeze by {2 * SQUEEZE / 0.2:.0%}, a bar that is twisted {TURNS:g} times and folds on "
+        f"out. The scenes are a stack of {CUBES} cubes that falls by a few millimetres, and a "
+        "cube that two "
+        f"plates squeeze by {2 * SQUEEZE / 0.2:.0%}. Further, there are a bar that is twisted "
+        f"{TURNS:g} times and folds on "
         f"itself as its ends are led together, and {BALLS} balls that fall into a bowl. Implicit "
         "Euler to the usual tolerance.",
         source="`verification/exact_intersections.py`, which decides with whole numbers what "

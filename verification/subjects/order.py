@@ -36,7 +36,7 @@ def run() -> Subject:
         "left out: shorter steps lead it to the motion of a different Neo-Hookean energy.",
         source="The forces of `verification/laws.py`, which shares no code with the solver, "
         "integrated by Dormand and Prince's method of order 8 (`scipy.integrate.solve_ivp`) to "
-        "1e-13; Hairer, Nørsett and Wanner, “Solving Ordinary Differential Equations I”, "
+        "1e-13. Hairer, Nørsett and Wanner, “Solving Ordinary Differential Equations I”, "
         "chapter II.",
         checks=[
             *(_order_check(method, errors) for method, errors in step_errors.items()),

@@ -34,7 +34,8 @@ def run() -> Subject:
         title="Painted and keyed stiffness",
         text=f"*Painted:* a bar of {LENGTH:g} × {WIDTH:g} × {WIDTH:g} m hangs from one end in "
         f"{GRAVITY:g} m/s². Its surface, of eight vertices, is painted from {LOW:g} of "
-        f"{YOUNG:g} Pa at one end to all of it at the other; {CELLS[0]} × {CELLS[1]} × {CELLS[2]} "
+        f"{YOUNG:g} Pa at one end to all of it at the other. It has {CELLS[0]} × {CELLS[1]} × "
+        f"{CELLS[2]} "
         "cells, six tets each, ν = 0, linear. *Keyed:* a bar begins stretched, and while it "
         f"vibrates its stiffness grows {FACTORS[1]:g}-fold within a frame. What it gains must be "
         "the sum of ∂E/∂Y dY.",

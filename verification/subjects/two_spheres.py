@@ -68,7 +68,8 @@ def run() -> Subject:
         "elasticity) are led towards each other by their far halves, in steps of a second. "
         f"Their surfaces push each other within {1e6 * DISTANCE:g} µm. The force is the pins'. "
         "The approach is that of the centres of mass, less the gap at the start and with the gap "
-        "that is left at the poles: the depth by which the balls would overlap if they kept their "
+        "that is left at the poles. It is the depth by which the balls would overlap if they kept "
+        "their "
         "shape, and "
         f"touched. One is turned by {TURN:g} about the axis, so that no edges face each other.",
         source="Hertz, “Über die Berührung fester elastischer Körper”, 1882: "
@@ -130,8 +131,8 @@ def _note(pressings: Sequence[Pressing], compared: dict[str, Pair]) -> str:
         f"{1e6 * DEPTHS[-1]:g} µm; the rest is due to the mesh and to halves "
         "which do not give way. That elastic balls hardly know the formulation is their own doing, "
         "since their gap gives way. "
-        f"Where they are held rigidly with {RIGID_GAP:g} of a contact distance of "
-        f"{1e6 * RIGID_DISTANCE:g} µm between them, tets half as large make the force "
+        f"Rigid halves are held with {RIGID_GAP:g} of a contact distance of "
+        f"{1e6 * RIGID_DISTANCE:g} µm between them. There tets half as large make the force "
         f"{' and '.join(grows)} times as large. Of the {steps} steps above, {unsolved} ended "
         f"where rounding hides the descent before they came within {SOLVED:g} m/s."
     )
