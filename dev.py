@@ -10,7 +10,7 @@ lint     ruff, mypy, codespell and a check of the English; with --fix it mends w
 bench    time the solver beside its peers
 verify   check the solver against closed forms and write docs/verification.md; with --check
          leave the page as it is
-golden   compare 52 small scenes with what they ended at before; with --make record them anew
+golden   compare small scenes with the record of where they ended; with --make record them anew
 storms   check every move of small fast bodies for 20 minutes, and write verification/results
 looks    measure and render how bodies look, and write docs/looks.md
 docs     build the documentation and the API reference into build/docs/index.html
