@@ -93,7 +93,7 @@ def _preview(figures: dict[str, Any]) -> str:
     fine, coarse, *_ = _frames(figures)
     return (
         f"A frame of 15 K tets takes {fine['mean_ms']:.0f} ms in full, of 2.5 K "
-        f"{coarse['mean_ms']:.0f} ms;"
+        f"{coarse['mean_ms']:.0f} ms."
     )
 
 
