@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Meshes that soft bodies would fall or fly through: neither soft bodies nor colliders.
 
-Each body moves as a stone would, without turning, and rays along its way are cast against the
+Each body moves as a stone would, without turning, and rays along its path are cast against the
 meshes that are there. Keys of the place of a mesh count, its own and those of its parents; what
 else moves meshes and bodies does not: they are taken where they are now.
 """
@@ -332,7 +332,7 @@ class _Course:
             return False
         if _meet(self._rays, mesh, self._stopping, self.ground):
             return True
-        # Seen from the body, the mesh comes the way back.
+        # Relative to the body, the mesh moves along the reversed path.
         above = mesh.samples[mesh.samples[:, 2] > self.ground]
         back = _Rays.along(above, -self.way, self.behind)
         back = back.within(self.surface.low, self.surface.high)
@@ -489,7 +489,7 @@ def _places(surface: _Surface) -> Points:
 
 @dataclass(frozen=True)
 class _Rays:
-    """Straight pieces of the ways of points, one after the other.
+    """Straight pieces of the paths of points, one after the other.
 
     Args:
         starts, steps: (R, 3) where they begin, and from there to where they end.
@@ -500,10 +500,10 @@ class _Rays:
 
     @staticmethod
     def along(points: Points, way: Vectors, behind: float) -> _Rays:
-        """Return the rays of points along the pieces of a way.
+        """Return the rays of points along the pieces of a path.
 
         Args:
-            points: (S, 3) that go the way.
+            points: (S, 3) that follow the path.
             way: (K, 3) displacements.
             behind: how far before the points the first piece begins.
         """

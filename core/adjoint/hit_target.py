@@ -338,7 +338,7 @@ class Throws:
         self._fly, self._target, self._mean = fly, target, mean
         self.frame, self.seconds, self.max_runs = frame, seconds, max_runs
         self._with_spin, self._observe = with_spin, observe
-        #: The way to the target in metres.
+        #: The distance to the target in metres.
         self.displacement = target - mean @ start_positions(body)
         self._radius = 0.5 * tet_mesh_of(body).diagonal
         #: How near is a hit, in metres.

@@ -9,6 +9,6 @@ from ..scene.friction import MIN_SLIDE_RATIO
 
 
 def slide_lengths(squares: Tensor, thresholds: Tensor) -> Tensor:
-    """(K,) lengths of ways along surfaces by their squares, above zero, in metres."""
+    """(K,) lengths of displacements along surfaces by their squares, above zero, in metres."""
     # The root of a clamped square has a derivative at zero.
     return squares.clamp(min=(MIN_SLIDE_RATIO * thresholds).square()).sqrt()

@@ -335,7 +335,7 @@ class TapeContact:
         return self._pairs.weights * self._pair_values("stiffness", quantities) * powers
 
     def _tangential(self, displacement: Tensor, difference: Tensor, shares: Tensor) -> Tensor:
-        """(K, 3) the way of one closest point along the other surface."""
+        """(K, 3) the displacement of one closest point along the other surface."""
         whole = (shares[:, :, None] * displacement).sum(1)
         along = (whole * difference).sum(1) / difference.square().sum(1)
         return whole - along[:, None] * difference
@@ -369,8 +369,9 @@ class TapeContact:
         return static * normal, drop
 
     def _lagged_friction(self, step: TimeStep, quantities: Quantities) -> tuple[Tensor, Tensor]:
-        """(K, 4) shares of vertices in the way of a pair, and the (K, 3, 3) second derivative of
-        friction by it, positive semi-definite, with normal forces and planes that stay."""
+        """(K, 4) weights of vertices in the displacement of a pair, and the (K, 3, 3) second
+        derivative of friction by it, positive semi-definite, with normal forces and planes that
+        stay."""
         corners = self._corners
         difference, shares = self._pairs.at(corners)
         way, thresholds = (

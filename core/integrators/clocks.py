@@ -163,7 +163,7 @@ class Clocks:
         return frame, max(0.0, at - frame)
 
     def advance(self, shares: NDArray[np.float64]) -> None:
-        """Says that objects have gone (O,) ``shares`` of the ways that they should go in a step."""
+        """Says that objects have made (O,) ``shares`` of the displacements that a step asks for."""
         step = self._until - self._since
         is_whole = shares >= 1.0
         way = step + self._lags - self._wishes

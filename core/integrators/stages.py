@@ -44,8 +44,8 @@ class Stage:
         impulse_time: σ in seconds, a number or (N,).
         retention: r, a number or (N,).
         damping: α in 1/s, a number or (N,); 0 where the velocities of moments have decayed.
-        slides_from_start: whether friction goes by the way since the step began, in place of the
-            velocity at its end.
+        slides_from_start: whether friction goes by the displacement since the step began, in
+            place of the velocity at its end.
     """
 
     end: float
@@ -80,7 +80,7 @@ class Coasting:
         positions: (3, N) x̃ in metres.
         base: (3, N) Σ wₖ xₖ, carried along by the frames.
         origin: (3, N) x̂ such that what ends the stage at x goes (x − x̂)/τ.
-        slip_origin: (3, N) that friction measures ways from.
+        slip_origin: (3, N) positions that friction measures displacements from.
         carried: (3, N) where it would end if bodies were rigid.
         past: the moments that it looks back to.
     """

@@ -160,7 +160,7 @@ class FoundThrow:
     Args:
         velocity, angular_velocity: at the start, in m/s and rad/s.
         distance: from the target, in metres, as the scene is simulated.
-        hits: whether it comes within a hundredth of the way, or of the radius of the body.
+        hits: whether it comes within a hundredth of the distance, or of the radius of the body.
         set_distance: of the best throw like the one that was set, where a straight one came nearer;
             else None.
     """

@@ -170,7 +170,7 @@ def clamped(parameter: float) -> float:
 REMAINING_DISTANCE_RATIO = 0.1
 # What is closer than the minimum distance comes closer by this ratio at most.
 BELOW_MIN_DISTANCE_RATIO = 0.01
-# The time of impact has converged when no more than this ratio of the way there is left.
+# The time of impact has converged when no more than this ratio of the displacement there is left.
 TOLERANCE_RATIO = 0.02
 # After these, the bound found so far is the answer.
 MAX_ITERATIONS = 64

@@ -78,7 +78,7 @@ def find_collisions(
         )
         distances_after[k] = distances[k] - ROUNDING_FACTOR * closing
         collides[k] = False
-        # What does so little on its way cannot meet.
+        # A displacement so small cannot collide.
         if distances_after[k] <= allowed_distance(distances[k], floors[k], 0.0):
             collides[k] = _collides(start, end, are_edges, floors[k])
 
@@ -189,7 +189,7 @@ def push_apart(
         interpolation: of the points.
         floors: (P,) in metres.
         mobility: (N,) of nodes, in metres a newton over the step; zero for what is prescribed.
-        ways: (N, 3) of prescribed nodes in the whole step, in metres.
+        ways: (N, 3) displacements of prescribed nodes in the whole step, in metres.
         flat_tets, flat_count, flat_floor: tets that answer by pressure where the pairs press them
             flat, how many those are, and η̄, as of ``contact_islands.relax_islands``.
         sweeps: over the pairs.
