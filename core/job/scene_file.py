@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -123,6 +124,8 @@ def load_scene(json_path: Path) -> tuple[Scene, dict[str, Any]]:
 
 def encode(value: Any, key: str, arrays: Arrays) -> Any:
     """``value`` as JSON, its arrays moved to ``arrays`` under keys that begin with ``key``."""
+    if isinstance(value, _JSON):
+        return value
     if isinstance(value, Channel) and (value.is_constant or value.per_frame == 1):
         # Whose it is knows a constant by its shape.
         value = value.at(0) if value.is_constant else value.samples
@@ -191,23 +194,34 @@ def _members(value: Any) -> dict[str, Any] | None:
         return members if value.gas is None else {**members, "gas": value.gas}
     if not is_dataclass(value):
         return None
-    return {f.name: getattr(value, f.name) for f in fields(value) if _is_written(f, value)}
+    kind: Any = type(value)
+    members = {}
+    for name, may_be_left_out, default in _stored(kind):
+        content = getattr(value, name)
+        if not (may_be_left_out and _is_default(content, default)):
+            members[name] = content
+    return members
 
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _is_written(member: Field[Any], value: Any) -> bool:
-    """Whether a member is written. Newer members are written only where they are set, so that an
-    older scene keeps its digest.
-    """
-    if not member.init or not member.metadata.get(IF_THERE, False):
-        return member.init
-    content = getattr(value, member.name)
+@cache
+def _stored(kind: Any) -> list[tuple[str, bool, Any]]:
+    """The stored members of a class: name, whether it is left out where it is its default, and
+    that. Newer members are, so that an older scene keeps its digest."""
+    return [(f.name, f.metadata.get(IF_THERE, False), _default(f)) for f in fields(kind) if f.init]
+
+
+def _default(member: Field[Any]) -> Any:
     factory = member.default_factory
-    default = member.default if factory is MISSING else factory()
-    return not isinstance(content, (NoneType, bool, float, list, tuple)) or bool(content != default)
+    return member.default if factory is MISSING else factory()
+
+
+def _is_default(content: Any, default: Any) -> bool:
+    is_comparable = isinstance(content, (NoneType, bool, float, list, tuple))
+    return is_comparable and not bool(content != default)
 
 
 def _reason(error: Exception) -> str:

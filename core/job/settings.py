@@ -6,10 +6,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..results import in_order
@@ -77,10 +78,8 @@ class Settings:
     def record(self) -> dict[str, Any]:
         """As a JSON object, in which members that older versions do not know are where they say
         something."""
-        empty = {
-            f.name for f in fields(self) if f.metadata.get(IF_THERE) and not getattr(self, f.name)
-        }
-        return {name: value for name, value in asdict(self).items() if name not in empty}
+        values = {f: getattr(self, f.name) for f in fields(self)}
+        return {f.name: value for f, value in values.items() if value or IF_THERE not in f.metadata}
 
     def run_record(self) -> dict[str, Any]:
         """``record`` without the number of frames: a longer run goes on from a shorter one."""
@@ -98,11 +97,21 @@ class Settings:
         return Settings(**values)
 
 
-def digest(scene: Scene, settings: Settings, supple_version: str | None = None) -> str:
+# By where the numbers of an array lie.
+Hashes = Mapping[tuple[object, ...], bytes]
+
+
+def digest(
+    scene: Scene,
+    settings: Settings,
+    supple_version: str | None = None,
+    hashes: Hashes | None = None,
+) -> str:
     """A name for a run: equal exactly when its frames are, whatever its objects are called.
 
     Args:
         supple_version: the Supple that simulates it; None is this one.
+        hashes: ``array_hashes`` of a scene that this one was made from.
     """
     arrays: scene_file.Arrays = {}
     origin = [scene_file.FORMAT, supple_version or version()]
@@ -112,10 +121,29 @@ def digest(scene: Scene, settings: Settings, supple_version: str | None = None) 
         described = _numbered(described, {})
     content = [described, settings.run_record(), origin]
     hashed = hashlib.sha256(json.dumps(content, sort_keys=True).encode())
-    for key in sorted(arrays):
-        hashed.update(f"{key}{arrays[key].dtype}{arrays[key].shape}".encode())
-        hashed.update(np.ascontiguousarray(arrays[key]).tobytes())
+    for key, array in sorted(arrays.items()):
+        hashed.update(key.encode())
+        hashed.update((hashes or {}).get(_place(array)) or _hash(array))
     return hashed.hexdigest()[:12]
+
+
+def array_hashes(scene: Scene) -> Hashes:
+    """Hash the arrays of a scene once, for the digests of many scenes made from it. It must stay
+    in memory, and its arrays as they are, while the hashes are in use."""
+    arrays: scene_file.Arrays = {}
+    scene_file.encode(scene, "scene", arrays)
+    return {_place(array): _hash(array) for array in arrays.values()}
+
+
+def _place(array: NDArray[Any]) -> tuple[object, ...]:
+    """The place of the numbers of an array in memory, and how they are read."""
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
+
+
+def _hash(array: NDArray[Any]) -> bytes:
+    hashed = hashlib.sha256(f"{array.dtype}{array.shape}".encode())
+    hashed.update(np.ascontiguousarray(array).data)
+    return hashed.digest()
 
 
 def _numbered(value: Any, numbers: dict[str, int]) -> Any:

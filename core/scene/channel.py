@@ -62,9 +62,9 @@ class Channel:
                 f"({one}) or (frames, {one}) numbers" if shape else "a number, or one a frame"
             )
             raise SceneError(f"{what} must be {expected}, not {samples.shape}.")
-        broken = np.argwhere(~np.isfinite(samples))
-        if len(broken):
-            sample, *place = broken[0].tolist()
+        is_finite = np.isfinite(samples)
+        if not is_finite.all():
+            sample, *place = np.argwhere(~is_finite)[0].tolist()
             frame = f"{sample / per_frame:g}"
             which = f"number {place[0]}" if len(place) > 1 else "it"
             raise SceneError(f"{what} must be finite; {which} is not at frame {frame}.")

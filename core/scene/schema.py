@@ -42,8 +42,8 @@ def check_kinds(item: object, what: str) -> None:
         SceneError: when one is of another kind.
     """
     described: type = type(item)
-    for name, hint in _hints(described).items():
-        value, kinds = getattr(item, name), _kinds(hint)
+    for name, hint, kinds in _checked_members(described):
+        value = getattr(item, name)
         # Else "no" is true.
         if hint is bool and not isinstance(value, (bool, np.bool_)):
             raise SceneError(f"{what}: {name} must be True or False, not {_short(value)}.")
@@ -64,6 +64,13 @@ def kind_of(value: object) -> str:
 
 
 @functools.cache
+def _checked_members(described: type) -> list[tuple[str, Any, list[type]]]:
+    """The members that ``check_kinds`` checks: name, annotation and the kinds that it allows."""
+    members = [(name, hint, _kinds(hint)) for name, hint in _hints(described).items()]
+    return [(name, hint, kinds) for name, hint, kinds in members if kinds or hint is bool]
+
+
+@functools.cache
 def _kinds(hint: Any) -> list[type]:
     """Return the names and descriptions that an annotation allows; none for numbers and words."""
     if get_origin(hint) in (Union, UnionType, list):
@@ -75,21 +82,20 @@ def _kinds(hint: Any) -> list[type]:
 
 def conforms(value: object, hint: Any) -> bool:
     """Whether a value fits an annotation. Numbers must be finite; ``Any`` is a number or array."""
-    hint = _without_alias(hint)
-    kind = get_origin(hint)
+    hint, kind, arguments = _parts(hint)
     if kind in (Union, UnionType):
-        return any(conforms(value, choice) for choice in get_args(hint))
+        return any(conforms(value, choice) for choice in arguments)
     if kind is Literal:
-        return isinstance(value, str) and value in get_args(hint)
+        return isinstance(value, str) and value in arguments
     if hint is Channel:
         # As which a file has it, but for one of several samples a frame.
         if isinstance(value, Channel):
             return bool(np.isfinite(value.samples).all())
         return isinstance(value, np.ndarray) and _is_array_of(value, np.dtype[np.float64])
     if kind is np.ndarray:
-        return isinstance(value, np.ndarray) and _is_array_of(value, get_args(hint)[1])
+        return isinstance(value, np.ndarray) and _is_array_of(value, arguments[1])
     if kind in (list, tuple):
-        return isinstance(value, (list, tuple)) and _conform(value, get_args(hint))
+        return isinstance(value, (list, tuple)) and _conform(value, arguments)
     if kind is dict:
         return isinstance(value, dict)
     if hint is Any:
@@ -104,10 +110,14 @@ def conforms(value: object, hint: Any) -> bool:
     return type(value) is int if hint is int else isinstance(value, hint)
 
 
-def _without_alias(hint: Any) -> Any:
-    """Return the annotation behind a type alias, as numpy's ``NDArray`` is from 2.5 on."""
+@functools.cache
+def _parts(hint: Any) -> tuple[Any, Any, tuple[Any, ...]]:
+    """An annotation, its origin and its arguments; of a type alias, as numpy's ``NDArray`` is from
+    2.5 on, those behind it."""
     alias = get_origin(hint)
-    return alias.__value__[get_args(hint)] if hasattr(alias, "__value__") else hint
+    if hasattr(alias, "__value__"):
+        hint = alias.__value__[get_args(hint)]
+    return hint, get_origin(hint), get_args(hint)
 
 
 def _conform(values: list[Any] | tuple[Any, ...], hints: tuple[Any, ...]) -> bool:

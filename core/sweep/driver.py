@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SuppleError
+from ..garbage import uncollected
 from ..job import Job, Settings, digest, lock
 from ..job.files import read_json, why_not_written, write_json
+from ..job.settings import array_hashes
 from ..scene.scene import Scene
 from ..version import version
 from . import local
@@ -68,13 +70,15 @@ def planned(folder: Path) -> Iterator[Row]:
         SuppleError: the settings of a run are not right; its number is named.
     """
     base, sweep = Job(folder / SCENE), _plan(folder)
+    hashes = array_hashes(base.scene)
+    begun = {each.name for each in (folder / RUNS).iterdir()}
     for index in range(len(sweep)):
         values = sweep.values(index)
         try:
-            name = digest(*changed(base.scene, base.settings, values))
+            name = digest(*changed(base.scene, base.settings, values), hashes=hashes)
         except SuppleError as error:
             raise SuppleError(f"Run {index}: {error}") from error
-        is_done = (folder / RUNS / name / MEASURES).exists()
+        is_done = name in begun and (folder / RUNS / name / MEASURES).exists()
         yield {"index": index, "run": name, **values, "is_done": is_done}
 
 
@@ -148,7 +152,7 @@ def write_plan(folder: Path) -> tuple[int, int]:
     count = done = 0
     path = folder / "plan.csv"
     try:
-        with path.open("w", encoding="utf-8", newline="") as file:
+        with path.open("w", encoding="utf-8", newline="") as file, uncollected():
             writer = csv.writer(file, lineterminator="\n")
             for row in planned(folder):
                 if count == 0:

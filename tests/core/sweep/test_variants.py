@@ -7,10 +7,12 @@ import re
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from supple.core import SceneError
+from supple.core import Channel, SceneError
 from supple.core.job import Settings, digest
+from supple.core.job.settings import array_hashes
 from supple.core.sweep.variants import changed
 
 from .tiny_sweep import SCENE, SETTINGS
@@ -49,6 +51,24 @@ def test_names_with_dots_and_names_that_begin_alike() -> None:
     bodies = changed(scene, SETTINGS, {"A.b.young": 1e4, "A.density": 500.0})[0].bodies
     assert [each.material.young for each in bodies] == [3e4, 1e4]
     assert [each.density for each in bodies] == [500.0, 1000.0]
+
+
+def test_arrays_that_stay_are_hashed_once_and_the_digest_is_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    factors = Channel(np.linspace(1.0, 2.0, 5))
+    (body,) = SCENE.bodies
+    scene = replace(SCENE, bodies=[replace(body, stiffness=factors)])
+    hashes = array_hashes(scene)
+    for values in ({"Jelly.young": 2e4}, {"scene.gravity": [0.0, 0.0, 1.0]}, {}):
+        other, settings = changed(scene, SETTINGS, values)
+        name = digest(other, settings)
+        with monkeypatch.context() as patch:
+            patch.setattr("supple.core.job.settings._hash", None)
+            assert digest(other, settings, hashes=hashes) == name
+    other = replace(scene, bodies=[replace(body, stiffness=Channel(factors.samples + 1.0))])
+    assert digest(other, SETTINGS, hashes=hashes) == digest(other, SETTINGS)
+    assert digest(other, SETTINGS) != digest(scene, SETTINGS)
 
 
 @pytest.mark.parametrize(
