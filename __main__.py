@@ -6,6 +6,8 @@ from __future__ import annotations
 import importlib.util
 import sys
 
+from supple.core.errors import INTERRUPTED
+
 
 def main() -> int:
     if importlib.util.find_spec("bpy") is None:
@@ -23,7 +25,7 @@ def main() -> int:
         register()
     except KeyboardInterrupt:
         print("supple: stopped before it began.", file=sys.stderr)
-        return 130
+        return INTERRUPTED
     return run_with_file(sys.argv[1:])
 
 

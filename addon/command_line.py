@@ -23,7 +23,7 @@ from typing import Any
 import bpy
 
 from ..core import sweep_options
-from ..core.errors import JobInUseError, SuppleError
+from ..core.errors import INTERRUPTED, JobInUseError, SuppleError
 from ..core.job import Job, lock
 from ..core.job.parent import stop_when_input_closes
 from ..core.results import RESULTS, in_order
@@ -341,7 +341,6 @@ def _images_as_png(settings: bpy.types.ImageFormatSettings) -> None:
 
 Action = Callable[[argparse.Namespace], None]
 
-INTERRUPTED = 130  # the status of a program that Ctrl-C ended
 STOPPED = "stopped. The frames so far are kept, and the same command resumes."
 
 _command: Any = None

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from . import first_use
-from .errors import SuppleError
+from .errors import INTERRUPTED, SuppleError
 from .garbage import kept_for_good
 from .job import memory
 from .job.files import why_not_written
 from .job.parent import stop_when_input_closes
 
-INTERRUPTED = 130  # what a shell says of a program that Ctrl-C ended
 STOPPED = "stopped; the frames so far are kept, and the same command goes on\n"
 STANDARD_ERROR = 2
 

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from .preparation.intersection_report import IntersectionReport
 
+#: The exit status of a program that Ctrl-C ended.
+INTERRUPTED = 130
+
 
 def legible(text: str) -> str:
     """A text that can be drawn and written: names of files may hold bytes that are no letters, and

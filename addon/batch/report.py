@@ -12,6 +12,7 @@ from ...core import page
 from ...core.errors import SuppleError
 from ...core.job import Job, memory, picture
 from ...core.job.files import read_json, write_json
+from ...core.job.log import most_contacts, total_seconds
 from ...core.version import version
 from ..reports import run_reports
 
@@ -70,8 +71,8 @@ def write_result(path: Path, folder: Path | None, start_frame: int, output: Path
         result |= {
             "job": str(folder),
             "frames": job.last_frame(),
-            "seconds": round(sum(record.get("seconds", 0.0) for record in records), 3),
-            "contacts": max((record.get("contacts", 0) for record in records), default=0),
+            "seconds": round(total_seconds(records), 3),
+            "contacts": most_contacts(records),
             "warnings": [f"{report.warning}."] if report.warning else [],
             "picture": image.name,
         }

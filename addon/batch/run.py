@@ -15,10 +15,10 @@ from typing import IO
 
 import bpy
 
-from ...core.cores import usable_cores
 from ...core.errors import SuppleError
-from ...core.job import lock, memory
+from ...core.job import lock
 from ...core.job.files import remove
+from ...core.machine import available_bytes, carried, thread_variables, usable_cores
 from ..worker.solver_environment import NO_CONSOLE
 from . import report
 from .report import DONE, FAILED, RUNNING, WAITING, Outcome
@@ -55,7 +55,7 @@ class Batch:
     ) -> None:
         self._shots, self._folder, self._title = shots, folder, title
         self._at_most = jobs or usable_cores()
-        self._available = memory.available_bytes()
+        self._available = available_bytes()
         self._running: dict[int, _Running] = {}
         self.outcomes = [Outcome(shot.name, str(shot.file), shot.command) for shot in shots]
         self._results = [folder / f"{shot.name}-{shot.fingerprint()}.json" for shot in shots]
@@ -94,20 +94,17 @@ class Batch:
     def _carried(self) -> int:
         """The number of shots that cores and memory carry, by the largest so far."""
         peaks = [each.peak_bytes for each in self.outcomes if each.peak_bytes]
-        if self._available is None:
-            return self._at_most
-        return max(1, min(self._at_most, self._available // max(peaks, default=FIRST_BYTES)))
+        return carried(self._at_most, self._available, max(peaks, default=FIRST_BYTES))
 
     def _start(self, index: int, log: Log) -> None:
         shot, outcome = self._shots[index], self.outcomes[index]
         outcome.state = RUNNING
         printed = self._log_path(index).open("wb")
         words = [*shot.words, "--report", str(self._results[index]), "--stop-with-parent"]
-        threads = {name: str(self._threads) for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")}
         try:
             process = subprocess.Popen(
                 _command(shot, words),
-                env={**os.environ, **threads},
+                env={**os.environ, **thread_variables(self._threads)},
                 stdin=subprocess.PIPE,
                 stdout=printed,
                 stderr=subprocess.STDOUT,

@@ -15,7 +15,13 @@ from ..reports.doctor import Examination, Finding
 from ..translations import translated
 from ..worker import solver_environment, warm_worker
 from ..worker.redraw import redraw_sidebars
-from ..worker.solver_install import Installation, download_size, install, why_offline
+from ..worker.solver_install import (
+    Installation,
+    download_size,
+    install,
+    packages_folder,
+    why_offline,
+)
 
 # Letters that fit into the dialog.
 _LINE = 60
@@ -36,15 +42,23 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
         return not reason
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        return context.window_manager.invoke_props_dialog(
-            self, width=420, confirm_text="Download and Install"
-        )
+        confirm = "Download and Install" if packages_folder() is None else "Install"
+        return context.window_manager.invoke_props_dialog(self, width=420, confirm_text=confirm)
 
     def draw(self, context: bpy.types.Context) -> None:
         column = self.layout.column(align=True)
-        column.label(text="Supple's solver needs PyTorch and other packages. pip downloads them:")
-        for line in textwrap.wrap(download_size(), _LINE):
-            column.label(text=line, icon="IMPORT")
+        packages = packages_folder()
+        if packages is None:
+            column.label(
+                text="Supple's solver needs PyTorch and other packages. pip downloads them:"
+            )
+            for line in textwrap.wrap(download_size(), _LINE):
+                column.label(text=line, icon="IMPORT")
+        else:
+            column.label(
+                text="Supple's solver needs PyTorch and other packages. pip installs them:"
+            )
+            column.label(text=f"From: {packages}", icon="IMPORT")
         folder = solver_environment.solver_folder()
         column.label(
             text=f"Folder: {folder or 'the Python that Blender runs in'}", icon="FILE_FOLDER"

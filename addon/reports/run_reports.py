@@ -15,6 +15,7 @@ import bpy
 
 from ...core.errors import JobError
 from ...core.job import Job
+from ...core.job.log import total_seconds
 from ...core.meshing.report import MAX_BENDING_RATIO
 from ..capture.captured import Capture, CapturedObject
 from .notices import frames_after_jumps
@@ -117,7 +118,7 @@ def _frames(records: list[Record], start_frame: int) -> str:
     last = records[-1]["frame"]
     if last == 0:
         return ""
-    seconds = sum(record.get("seconds", 0.0) for record in records)
+    seconds = total_seconds(records)
     return f"Frames {start_frame} to {start_frame + last} took {_duration(seconds)}"
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,16 @@ _MEMBERS: dict[str, Any] = {
     "minimum_ground_distance": float | None,
 }
 _ABSENT: Any = object()
+
+
+def total_seconds(records: Iterable[Record]) -> float:
+    """The time that the frames of records took."""
+    return math.fsum(record.get("seconds", 0.0) for record in records)
+
+
+def most_contacts(records: Iterable[Record]) -> int:
+    """The largest number of contacts of any frame."""
+    return max((record.get("contacts", 0) for record in records), default=0)
 
 
 @dataclass(frozen=True)

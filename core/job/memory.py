@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+from ..machine import kilobytes, total_bytes
+
 #: What needs less of it.
 CURE = (
     "Lower the Resolution of the bodies or simplify their meshes and those of colliders, simulate "
@@ -52,17 +54,7 @@ def peak_bytes(process: int | None = None) -> int | None:
     """The most memory that a process has taken so far, this one by default; None where the system
     does not tell."""
     name = "self" if process is None else str(process)
-    return _kilobytes(Path("/proc") / name / "status", "VmHWM")
-
-
-def total_bytes() -> int | None:
-    """The memory of this machine; None where the system does not tell."""
-    return _kilobytes(Path("/proc/meminfo"), "MemTotal")
-
-
-def available_bytes() -> int | None:
-    """The memory that new processes can take; None where the system does not tell."""
-    return _kilobytes(Path("/proc/meminfo"), "MemAvailable")
+    return kilobytes(Path("/proc") / name / "status", "VmHWM")
 
 
 def peak_with_children() -> int | None:
@@ -97,14 +89,3 @@ def _used(peak: int | None) -> list[str]:
 def _facts(parts: list[str]) -> str:
     facts = f": {', '.join(parts)}" if parts else ""
     return f"{facts}. {CURE}"
-
-
-def _kilobytes(path: Path, name: str) -> int | None:
-    if sys.platform != "linux":
-        return None
-    try:
-        text = path.read_text()
-    except OSError:
-        return None
-    match = re.search(rf"^{name}:\s+(\d+) kB", text, re.MULTILINE)
-    return None if match is None else 1024 * int(match[1])

@@ -8,15 +8,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import SuppleError
+from ..errors import INTERRUPTED, SuppleError
 from ..job import Job
 from ..job.parent import stop_when_input_closes
 from ..sweep_options import add_options
 from . import sweep_file
 from .driver import make, run_made, write_plan
 from .results import PAGE
-
-INTERRUPTED = 130
 
 
 def main(words: Sequence[str] | None = None) -> int:

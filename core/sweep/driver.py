@@ -98,7 +98,8 @@ def run(
 
     Args:
         sweep, scene, settings, folder, script: as of ``make``.
-        workers: number of processes on this machine; None for one for each core.
+        workers: number of processes on this machine; None for as many as processors and memory
+            carry.
         scheduler: the address of a Dask scheduler whose workers do the runs.
         local_cluster: number of processes of a Dask cluster on this machine.
         log: takes news, a line at a time.

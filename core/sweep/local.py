@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..cores import usable_cores
 from ..errors import SuppleError
+from ..machine import available_bytes, carried, thread_variables, usable_cores
 from .folder import DISK, Row
 
 _LAUNCHER = Path(__file__).resolve().parents[1] / "launch.py"
+#: Memory of one process with a small scene, in bytes.
+PROCESS_BYTES = 1_000_000_000
 #: How often the process of a run may die before the run counts as failed.
 MAX_DEATHS = 3
 
@@ -29,13 +31,13 @@ def rows(requests: Iterator[Request], workers: int | None, threads: int) -> Iter
 
     Args:
         requests: of ``run_one``.
-        workers: number of processes; None for one for each core.
+        workers: number of processes; None for as many as processors and memory carry.
         threads: of each.
 
     Raises:
         SuppleError: the disk is full, or no process can be started.
     """
-    count = workers or max(1, usable_cores() // threads)
+    count = workers or carried(usable_cores() // threads, available_bytes(), PROCESS_BYTES)
     done: queue.SimpleQueue[Row | BaseException | None] = queue.SimpleQueue()
     guard, stopped = threading.Lock(), threading.Event()
 
@@ -90,9 +92,7 @@ class _Process:
     """A process that does runs, started when it is first asked."""
 
     def __init__(self, threads: int) -> None:
-        count = str(threads)
-        names = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-        self._environment = {**os.environ, **dict.fromkeys(names, count)}
+        self._environment = {**os.environ, **thread_variables(threads)}
         self._process: subprocess.Popen[bytes] | None = None
         self._status: int | None = None
         self._guard = threading.Lock()

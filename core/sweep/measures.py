@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import SuppleError
 from ..job import Job
+from ..job.log import most_contacts, total_seconds
 
 Measures = dict[str, Any]
 
@@ -54,10 +55,10 @@ def measure(job: Job, script: Path | None = None) -> Measures:
     measures: Measures = {
         "height": float(extents[2]),
         "spread": float(extents[:2].max()),
-        "contacts": max((record.get("contacts", 0) for record in records), default=0),
+        "contacts": most_contacts(records),
         "energy": math.fsum(value for value in energies if value is not None),
         "lag": sum(bool(record.get("blocked")) for record in records),
-        "seconds": math.fsum(record.get("seconds", 0.0) for record in records),
+        "seconds": total_seconds(records),
     }
     return measures if script is None else measures | _script_measures(script, job)
 

@@ -13,6 +13,7 @@ import pytest
 
 from supple.addon import command_line
 from supple.addon.cache import scene_cache
+from supple.core.errors import INTERRUPTED
 from supple.core.job import Job, lock
 from supple.tests.core import apart
 
@@ -75,7 +76,7 @@ def test_ctrl_c_ends_the_wait(words, other, monkeypatch, capsys) -> None:
         raise KeyboardInterrupt
 
     meanwhile(monkeypatch, press)
-    assert command_line.run_with_file([*words, "1-4"]) == command_line.INTERRUPTED
+    assert command_line.run_with_file([*words, "1-4"]) == INTERRUPTED
     assert other.is_alive()
     assert capsys.readouterr().err.startswith("supple: stopped. The frames so far are kept")
     die(other)

@@ -15,6 +15,7 @@ from supple.addon.worker import session, solver_environment
 from supple.addon.worker.session import State
 from supple.core.errors import SuppleError
 from supple.core.job import Job, lock, memory
+from supple.core.machine import total_bytes
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def test_a_worker_that_is_killed_for_its_memory_is_reported_with_what_it_took(jo
     if sys.platform == "linux":
         taken = float(words.split("the solver had taken ")[1].split(" MB")[0])
         assert 300.0 < taken < 400.0
-        assert words.split(" MB of ")[1].startswith(memory.in_bytes(memory.total_bytes()))
+        assert words.split(" MB of ")[1].startswith(memory.in_bytes(total_bytes()))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signals")

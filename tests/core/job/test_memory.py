@@ -10,6 +10,7 @@ import torch
 
 from supple.core import __main__ as command
 from supple.core.job import memory
+from supple.core.machine import total_bytes
 
 HUGE = 10**15
 
@@ -43,7 +44,7 @@ def test_memory_that_runs_out_is_named_with_bytes_and_a_cure(
     assert words.startswith(f"error: Memory ran out: {bytes_needed} more were needed")
     assert "Lower the Resolution" in words
     if sys.platform == "linux":
-        assert f"of {memory.in_bytes(memory.total_bytes())}" in words
+        assert f"of {memory.in_bytes(total_bytes())}" in words
 
 
 def test_a_graphics_card_that_is_full_is_named() -> None:
