@@ -215,6 +215,27 @@ def crossing(start: Any, end: Any, triangle: Any) -> Any:
 
 
 @compiled()
+def measure_exits(
+    starts: Any, ends: Any, triangles: Any, sign: float, along: Any, hit: Any
+) -> None:
+    """Write where segments first leave the solid that triangles (T, 3, 3) bound.
+
+    Args:
+        starts, ends: (R, 3) of the segments.
+        sign: 1 where normals point outwards, -1 where they point inwards.
+        along: (R,) parameters from 0 to 1, to be filled; infinite without an exit.
+        hit: (R,) triangles there, to be filled; -1 without one.
+    """
+    for r in range(len(starts)):
+        start, end = vector_at(starts, r), vector_at(ends, r)
+        along[r], hit[r] = np.inf, -1
+        for k in range(len(triangles)):
+            place, winding = crossing(start, end, triangle_at(triangles, k))
+            if sign * winding < 0.0 and place < along[r]:
+                along[r], hit[r] = place, k
+
+
+@compiled()
 def winding_at(point: Any, base: Any, base_winding: float, triangles: Any, skip: int) -> float:
     """Winding number at a point, from that at another one in the same tet: it changes by one with
     each triangle on the way. One of the triangles can be left out."""

@@ -35,10 +35,13 @@ CROWD = 30
 def tetrahedra() -> None:
     from ..geometry.embedding import embed
     from ..meshing import tetrahedralize
+    from ..meshing.report import report
 
     corners = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
     triangles = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
-    embed(tetrahedralize(corners, triangles, edge_length=0.8), corners)
+    mesh = tetrahedralize(corners, triangles, edge_length=0.8)
+    embed(mesh, corners)
+    report(mesh, corners, triangles)
 
 
 def explicit_steps() -> None:

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report on tetrahedra, with how stiff thin parts are when they bend.
-
-A linear tetrahedron has one strain, so that a part with few of them across bends by shearing them.
-That adds as much to its bending stiffness as the square of their edges over its thickness.
-"""
+"""The report on tetrahedra, with how stiff thin parts are when they bend."""
 
 from __future__ import annotations
 
@@ -16,18 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..geometry.groups import components
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.triangle_loops import measure_exits
 from ..geometry.triangles import orient_consistently
 from ..geometry.winding_number import winding_number
+from .bending import MAX_BENDING_RATIO, bending_ratio
 from .surface import is_closed, signed_volume
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-#: What is bent more stiffly than by this factor is reported.
-MAX_BENDING_RATIO = 1.5
-# What the square of the edge length over the thickness adds to the stiffness of a round bar, as
-# measured in the lattice from a sixth of an edge to two edges across; of a slab a quarter less.
-_SHEAR_FACTOR = 1.25
 # Of the surface, how much has to be thin.
 _THIN_SHARE = 0.1
 _MAX_SAMPLES, _MIN_SAMPLES, _MAX_PAIRS = 256, 32, 4_000_000
@@ -37,11 +30,6 @@ _INSIDE = 0.5
 # Of the angle between two sides that are across from each other.
 _ACROSS_COSINE = 0.7
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
-
-
-def bending_ratio(edge_length: float, thickness: float) -> float:
-    """The bending stiffness of a part of a thickness, in units of that with short edges."""
-    return 1.0 + _SHEAR_FACTOR * (edge_length / thickness) ** 2
 
 
 def thin_thickness(vertices: FloatArray, triangles: IndexArray) -> float:
@@ -73,43 +61,34 @@ def thin_thickness(vertices: FloatArray, triangles: IndexArray) -> float:
     weights = np.stack([1.0 - first, first * (1.0 - second), first * second], axis=1)
     begin = _BEGIN_RATIO * float(np.ptp(vertices, axis=0).max()) * normals[which]
     origins = np.einsum("sc,sci->si", weights, corners[which]) - begin
-    depths = np.array(
-        [
-            _depth(origin, -normal, corners, normals)
-            for origin, normal in zip(origins, normals[which], strict=True)
-        ]
-    )
+    depths = _depths(origins, -normals[which], corners, normals, outwards)
     middles = origins - 0.5 * np.where(np.isfinite(depths), depths, 0.0)[:, None] * normals[which]
     is_solid = np.abs(winding_number(middles, vertices, triangles)) > _INSIDE
     depths[~is_solid] = np.inf
     return float(np.sort(depths)[int(_THIN_SHARE * count)])
 
 
-def _depth(
-    origin: FloatArray, direction: FloatArray, corners: FloatArray, normals: FloatArray
-) -> float:
-    """Return the length of a ray to the next triangle through which it leaves the solid; infinite
-    where that is not across from its origin.
+def _depths(
+    origins: FloatArray,
+    directions: FloatArray,
+    corners: FloatArray,
+    normals: FloatArray,
+    outwards: float,
+) -> FloatArray:
+    """Return the (R,) lengths of rays to the next triangle through which they leave the solid;
+    infinite where that is not across from the origin.
 
-    Source: Möller and Trumbore, "Fast, minimum storage ray/triangle intersection", 1997.
+    Args:
+        origins, directions: (R, 3).
+        corners: (T, 3, 3) of the triangles.
+        normals: (T, 3), outwards.
+        outwards: 1 where the triangles are oriented so, else -1.
     """
-    leaves = normals @ direction > 0.0
-    corners, normals = corners[leaves], normals[leaves]
-    a, b, c = corners.swapaxes(0, 1)
-    one, other = b - a, c - a
-    across = np.cross(direction, other)
-    determinant = np.einsum("ti,ti->t", one, across)
-    away = origin - a
-    with np.errstate(divide="ignore", invalid="ignore"):
-        u = np.einsum("ti,ti->t", away, across) / determinant
-        turned = np.cross(away, one)
-        v = turned @ direction / determinant
-        along = np.einsum("ti,ti->t", other, turned) / determinant
-        hit = np.flatnonzero((u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (along > 0.0))
-    if len(hit) == 0:
-        return float("inf")
-    first = hit[along[hit].argmin()]
-    return float(along[first]) if normals[first] @ direction > _ACROSS_COSINE else float("inf")
+    length = 2.0 * float(np.linalg.norm(np.ptp(corners.reshape(-1, 3), axis=0)))
+    along, hit = np.empty(len(origins)), np.empty(len(origins), dtype=np.intp)
+    measure_exits(origins, origins + length * directions, corners, outwards, along, hit)
+    is_across = (normals[hit] * directions).sum(axis=1) > _ACROSS_COSINE
+    return np.where((hit >= 0) & is_across, length * along, np.inf)
 
 
 @dataclass(frozen=True)

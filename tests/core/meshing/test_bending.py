@@ -10,7 +10,8 @@ from scipy.sparse.linalg import spsolve
 
 from supple.core import TetMesh
 from supple.core.meshing import tetrahedralize
-from supple.core.meshing.report import bending_ratio, report, thin_thickness
+from supple.core.meshing.bending import bending_ratio
+from supple.core.meshing.report import report, thin_thickness
 from supple.verification.meshes import block
 
 from .meshes import Surface, box
@@ -123,3 +124,10 @@ def test_an_open_sheet_and_a_wedge_have_no_thickness() -> None:
     foot = np.stack([other, one, np.full(24, 25)], axis=1)
     cone = np.concatenate([ring, [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0]]])
     assert thin_thickness(cone, np.concatenate([sides, foot])) == np.inf
+
+
+def test_the_thickness_of_a_plate_is_the_same_whichever_way_its_triangles_face() -> None:
+    mesh = block((6, 4, 1), (1.0, 0.7, 0.05))
+    assert thin_thickness(mesh.vertices, mesh.surface) == pytest.approx(0.05, rel=1e-4)
+    turned = np.ascontiguousarray(mesh.surface[:, ::-1])
+    assert thin_thickness(mesh.vertices, turned) == pytest.approx(0.05, rel=1e-4)
