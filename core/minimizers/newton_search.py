@@ -56,6 +56,9 @@ ARMIJO_C1 = 1e-4
 # A step that brings more than this share has met less curvature than the model holds: it expands.
 EXPANSION_RATIO = 0.75
 MAX_BACKTRACKS = 40
+# A line search that goes no further than this share of its path leads nowhere: the model of the
+# path, projected on the ground or straight, is not that of the energy, and the next is the other.
+MIN_PATH_RATIO = 1.0 / 16.0
 # The energy is known to so many units of rounding of the sum of its parts.
 ROUND_OFF_FACTOR = 4.0
 # Where the energy is the same but for so many times that, the slope decides: at the end of a step
@@ -97,6 +100,7 @@ class NewtonSearch:
         #: (3, N) where it is, and the Newton steps that led there.
         self.positions, self.iterations = positions, 0
         self._drift, self._seconds = objective.rigid_drift, step
+        objective.paths.follows_ground = True
         self._tolerance, self._forcing = tolerance, forcing
         self._lagged, self._max_stick_drift = lagged, max_stick_drift
         # The error's energy bounds ½ m v² of the error in velocity.
@@ -156,6 +160,8 @@ class NewtonSearch:
         is_undamped = self._damping.extra_inertia == 0.0
         within = is_undamped and self._step_norm <= self._tolerance
         step_size = self._search_line(path)
+        if step_size < MIN_PATH_RATIO * path.max_step_size:
+            objective.paths.follows_ground = not objective.paths.follows_ground
         if step_size == 0.0 and not within:
             return self._try_another_hessian()
         self.iterations += 1

@@ -364,6 +364,9 @@ class SearchPaths:
     ) -> None:
         self._potentials, self._inertia = potentials, inertia
         self._ground, self._friction, self._contact = ground, friction, contact
+        #: Whether paths are projected on the ground, or straight: where one kind leads nowhere, the
+        #: other one does.
+        self.follows_ground = True
         self._projected: GroundProjectedPath | EmbeddedGroundProjectedPath | None = None
         if ground is not None:
             self._projected = GroundProjectedPath(ground, friction)
@@ -477,7 +480,7 @@ class SearchPaths:
     def curve(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
         """Projected on the ground where that is in the way of a (3, N) Newton step."""
         projected = self._projected
-        if projected is None:
+        if projected is None or not self.follows_ground:
             return partial(_straight, positions, direction)
         if isinstance(projected, EmbeddedGroundProjectedPath) and not projected.is_curved(
             positions, direction
