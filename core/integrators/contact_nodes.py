@@ -10,19 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.contact_constraints import Constraints, Interpolation
-from ..kernels.flat_tets import FlatTets
 from ..kernels.ground_constraints import GroundLaws
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.ground import EmbeddedPoints
 from ..system import System
-
-
-def surface_points(surface: CollisionSurface, vertices: int) -> Interpolation:
-    """The V points of a surface, by nodes of which the first ``vertices`` are of tetrahedra."""
-    nodes, weights = (each.copy() for each in surface.carriers)
-    bodies = surface.body_count
-    nodes[bodies:, 0], weights[bodies:, 0] = vertices + np.arange(len(nodes) - bodies), 1.0
-    return Interpolation(nodes, weights)
 
 
 def step_size_owners(surface: CollisionSurface, system: System) -> NDArray[np.int64]:
@@ -90,16 +81,4 @@ def no_constraints(count: int, width: int) -> Constraints:
         kinds=np.empty(count, dtype=np.int8),
         forces=np.empty(count),
         frictions=np.empty((count, 3)),
-    )
-
-
-def no_flat_tets(count: int) -> FlatTets:
-    """Places for ``count`` flat tets."""
-    return FlatTets(
-        corners=np.empty((count, 4), dtype=np.int32),
-        gradients=np.empty((count, 4, 3)),
-        ratios=np.empty(count),
-        energies=np.empty(count),
-        compliances=np.empty(count),
-        forces=np.empty(count),
     )

@@ -25,13 +25,15 @@ from ..kernels.contact_constraints import (
 )
 from ..kernels.contact_islands import find_islands, relax_islands
 from ..kernels.contact_relaxation import prescribed_work, surface_energy
-from ..kernels.flat_tets import FlatTets, find_flat
+from ..kernels.flat_tets import FlatTets, find_flat, no_flat_tets
 from ..kernels.ground_constraints import find_ground
 from ..kernels.step_nodes import end_step, write_fixed_moves, write_nodes
+from ..potentials.contact import accepted_moves
 from ..potentials.contact.barrier import physical_stiffness
 from ..potentials.contact.detection import MIN_DISTANCE_ROUNDINGS, Detection
 from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
 from ..potentials.contact.surface import CollisionSurface
+from ..potentials.contact.truncated_motion import PAIRS_PER_THREAD, TruncatedMotion
 from ..potentials.height_floor import FLOOR_RATIO, HeightFloor
 from ..scene.contact_distances import contact_distances
 from ..scene.friction import FrictionTable
@@ -41,14 +43,11 @@ from .clocks import Clocks
 from .contact_nodes import (
     ground_points,
     no_constraints,
-    no_flat_tets,
     owners_of_objects,
     step_size_owners,
-    surface_points,
 )
 from .divergence import DivergenceCheck
 from .group_motion import keep_group_motion
-from .truncated_motion import PAIRS_PER_THREAD, TruncatedMotion
 
 Points = NDArray[np.float64]
 
@@ -65,7 +64,7 @@ class MeshContactStep:
     contact acts implicitly, all else explicitly.
 
     Contacts are made linear where vertices are, and relaxed (``kernels/contact_relaxation``).
-    Pairs that would still collide are kept apart (``truncated_motion``); where any were, contacts
+    Pairs that would still collide are kept apart (``TruncatedMotion``); where any were, contacts
     are made linear anew, ``MAX_LINEARIZATIONS`` times at most. Nothing goes through anything, and
     each step ends where its nodes have got to.
 
@@ -94,7 +93,7 @@ class MeshContactStep:
             surface.friction_factors,
         )
         #: (V,) of the surface, by nodes.
-        self.points_of = surface_points(surface, system.vertex_count)
+        self.points_of = surface.interpolation(system.vertex_count)
         self._ground = ground_points(system)
         start = system.initial_positions, system.initially_inverted
         self._tets = HeightFloor(system.elasticities, *start).parts
@@ -249,6 +248,7 @@ class MeshContactStep:
             limits = (self._mobility, self._rounding, step, flat, longest, at - start, is_hindered)
             wished = at + moves
             reached = self._motion.advance(at, points, moves, *limits)
+            accepted_moves.report(self.surface, points, reached.points)
             at, points = reached.nodes, reached.points
             gone = 1.0 if reached.step_sizes is None else reached.step_sizes
             self._linearizations += 1

@@ -134,6 +134,18 @@ class FlatTets(NamedTuple):
     forces: Any
 
 
+def no_flat_tets(count: int) -> FlatTets:
+    """Places for ``count`` flat tets."""
+    return FlatTets(
+        corners=np.empty((count, 4), dtype=np.int32),
+        gradients=np.empty((count, 4, 3)),
+        ratios=np.empty(count),
+        energies=np.empty(count),
+        compliances=np.empty(count),
+        forces=np.empty(count),
+    )
+
+
 @compiled(parallel=True)
 def _write_margins(corners: Any, metric: Any, floor: float, at: Any, out: Any) -> None:
     """Write the (M,) margins, below 0 where a tet is below the floor. LLVM makes no vector

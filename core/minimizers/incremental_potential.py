@@ -269,10 +269,6 @@ class IncrementalPotential:
         """The least distance between surfaces that are close, in metres; else infinite."""
         return math.inf if self.contact is None else self.contact.min_distance(positions)
 
-    def min_distance_ratio(self, positions: Tensor) -> float:
-        """The least distance between surfaces over the activation distance, at most 1."""
-        return 1.0 if self.contact is None else self.contact.min_distance_ratio(positions)
-
     def energy(self, positions: Tensor) -> tuple[float, float]:
         """In joules, and the sum of the sizes of its terms, which its rounding goes with."""
         values = _energies(self.potentials, positions)
@@ -293,20 +289,15 @@ class IncrementalPotential:
         """
         return _gradient(self._without_contact, positions)
 
-    def smooth_hessian(
-        self, positions: Tensor, projected: bool = True, extra_inertia: float = 0.0
-    ) -> BlockMatrix:
+    def smooth_hessian(self, positions: Tensor, projected: bool = True) -> BlockMatrix:
         """Return the Hessian of the energies that are not stiff, in N/m.
 
         Args:
             projected: whether it has to be positive semi-definite.
-            extra_inertia: so many times the inertia is added, for shorter steps.
         """
         matrix = BlockMatrix(self.pattern, self.system.dtype)
         for part in self._smooth:
             part.add_hessian(positions, matrix, projected)
-        if extra_inertia > 0.0:
-            matrix.add_diagonal(extra_inertia * self.inertia.weight[self.pattern.vertices])
         return matrix
 
     def hessian(

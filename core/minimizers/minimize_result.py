@@ -9,8 +9,8 @@ from torch import Tensor
 
 from ..state import SolverStatistics
 
-# Why searches end: at the minimum, or as near to it as was asked for.
-CONVERGED, ENOUGH = "converged", "near enough"
+# Why searches end: at the minimum, as near to it as was asked for, or where surfaces let them go.
+CONVERGED, ENOUGH, OBSTRUCTED = "converged", "near enough", "as far as surfaces let it go"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class MinimizeResult:
 
     @property
     def converged(self) -> bool:
-        return self.termination_reason == CONVERGED
+        return self.termination_reason in (CONVERGED, OBSTRUCTED)
 
     def added_to(self, statistics: SolverStatistics, step: float) -> SolverStatistics:
         """The statistics of a frame so far with this step of ``step`` seconds."""

@@ -311,6 +311,8 @@ class EmbeddedGroundProjectedPath:
 
 # A step that has met less curvature than the model holds may grow to so many times its length.
 MAX_EXPANSION = 64.0
+# A step that nothing cuts by more is whole.
+WHOLE_STEP_RATIO = 0.9
 # The secant of a ground-projected path has to descend by this share of what the Newton step does.
 MIN_DESCENT_RATIO = 0.1
 # A path with a smaller collision-free step size than this is tried to this share of the step.
@@ -326,19 +328,14 @@ class SearchPath:
         directional_derivative: of the energy at its start, in joules.
         max_step_size: along which every energy is finite and nothing collides, at most 1.
         reaches: whether a larger step size has both, too.
-        newton_fraction: the share of a Newton step that a step size of 1 is.
+        is_obstructed: whether surfaces are in the way of the Newton step.
     """
 
     at: Callable[[float], Tensor]
     directional_derivative: float
     max_step_size: float
     reaches: Callable[[float], bool]
-    newton_fraction: float = 1.0
-
-    @property
-    def collision_free_step_size(self) -> float:
-        """Return the collision-free fraction of the Newton step."""
-        return self.newton_fraction * self.max_step_size
+    is_obstructed: bool = False
 
 
 class SearchPaths:
@@ -364,6 +361,7 @@ class SearchPaths:
     ) -> None:
         self._potentials, self._inertia = potentials, inertia
         self._ground, self._friction, self._contact = ground, friction, contact
+        self._matrix: BlockMatrix | None = None
         #: Whether paths are projected on the ground, or straight: where one kind leads nowhere, the
         #: other one does.
         self.follows_ground = True
@@ -379,6 +377,7 @@ class SearchPaths:
         Args:
             projected: whether it is positive semi-definite.
         """
+        self._matrix = matrix
         if self._ground is None:
             return
         # The path has to know which curvature friction adds.
@@ -417,6 +416,14 @@ class SearchPaths:
         # Collisions are detected along straight paths alone. Where the one to the end of a
         # projected step is cut short, one to an earlier place of it may lead further.
         path = self._secant(positions, at(fraction) - positions, gradient)
+        if path.max_step_size < WHOLE_STEP_RATIO:
+            # Those vertices alone stop that have something in their way, unless what is pushed
+            # aside costs more than it gains.
+            displacement = self._truncated(positions, at(fraction) - positions)
+            other = self._secant(positions, displacement, gradient)
+            if _promised_change(other) < _promised_change(path):
+                self._contact.limited_steps += 1
+                return replace(other, is_obstructed=True)
         while self._projected is not None and fraction > MIN_NEWTON_FRACTION:
             descends = path.directional_derivative <= MIN_DESCENT_RATIO * fraction * slope
             if descends and path.max_step_size > MIN_STEP_SIZE:
@@ -437,7 +444,8 @@ class SearchPaths:
             # descends, if not far.
             path = self._secant(positions, fraction * direction, gradient)
         self._contact.limited_steps += path.max_step_size < 1.0
-        return replace(path, newton_fraction=fraction / largest)
+        is_obstructed = path.max_step_size < WHOLE_STEP_RATIO
+        return replace(path, is_obstructed=is_obstructed)
 
     def _secant(self, positions: Tensor, displacement: Tensor, gradient: Tensor) -> SearchPath:
         """Along a displacement, as far as nothing collides."""
@@ -446,6 +454,17 @@ class SearchPaths:
         max_size = scale * self._collision_free_step_size(positions, scale * displacement)
         at = partial(_straight, positions, displacement)
         return SearchPath(at, slope, max_size, partial(self._reaches, positions, displacement))
+
+    def _truncated(self, positions: Tensor, displacement: Tensor) -> Tensor:
+        """(3, N) displacement, made as far as surfaces stay apart."""
+        assert self._contact is not None and self._matrix is not None
+        pattern = self._matrix.pattern
+        blocks = self._matrix.values[pattern.diagonal]
+        # Of each vertex by itself, by elasticity and inertia.
+        stiffness = (blocks[:, 0] + blocks[:, 4] + blocks[:, 8]) / 3.0
+        inertia, mobility = self._inertia.weight, torch.zeros_like(self._inertia.weight)
+        mobility[pattern.vertices] = 1.0 / torch.maximum(stiffness, inertia[pattern.vertices])
+        return self._contact.truncated(positions, displacement, mobility)
 
     def _reaches(self, positions: Tensor, displacement: Tensor, step_size: float) -> bool:
         """Whether a displacement is free to a step size; if it is too long to detect collisions,

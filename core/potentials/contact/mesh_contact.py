@@ -15,6 +15,7 @@ from torch import Tensor
 from ...assembly.block_matrix import BlockMatrix, OffPatternBlocks
 from ...assembly.tensor_channel import CachedAt
 from ...geometry.tet_mesh import TetMesh
+from ...kernels.flat_tets import no_flat_tets
 from ...scene.contact_distances import contact_distances, pair_distances
 from ...scene.friction import FrictionTable
 from ...scene.scene import Scene
@@ -22,13 +23,15 @@ from ..potential import Potential, TimeStep
 from . import accepted_moves
 from .approach_limit import ApproachLimit
 from .barrier import AdaptiveStiffness, ContactBarrier, physical_stiffness
-from .detection import Detection
+from .detection import MIN_DISTANCE_ROUNDINGS, Detection
 from .displacement_limit import DisplacementLimit
 from .friction import ContactFriction
 from .normal_collisions import NormalCollisions
+from .persistent_candidates import PersistentCandidates
 from .stencils import Stencils, assembled
 from .surface import CollisionSurface
 from .topology import Points, Values
+from .truncated_motion import TruncatedMotion
 
 # Distances up to this ratio of the one that shrank the most count as blocked, too.
 NARROWEST_RATIO = 1.05
@@ -171,6 +174,37 @@ class MeshContact(Potential):
         self._static_candidates.forget()
         rounding = torch.finfo(before.dtype).eps * max(abs(start).max(), abs(end).max())
         return self._detection.collision_free_step_size(start, end, min_separation, rounding)
+
+    @cached_property
+    def _truncated_motion(self) -> TruncatedMotion:
+        surface, detection = self.surface, self._detection
+        vertices = sum(len(mesh.vertices) for mesh in self._meshes)
+        candidates = PersistentCandidates(surface, detection.broad_phase, detection.radii)
+        owners = np.arange(vertices + len(self._colliders))
+        points = surface.interpolation(vertices)
+        return TruncatedMotion(surface, self.distances, candidates, points, None, owners)
+
+    def truncated(self, positions: Tensor, displacement: Tensor, mobility: Tensor) -> Tensor:
+        """(3, N) displacement, made as far as surfaces stay apart: pairs that would collide are
+        pushed apart, and each vertex of those that still would stops.
+
+        Args:
+            positions: (3, N) from which vertices go; colliders stay.
+            displacement: (3, N) in metres.
+            mobility: (N,) in metres a newton; zero where pinned.
+        """
+        still = np.zeros_like(self._colliders)
+        nodes = np.concatenate([positions.T.cpu().numpy(), self._colliders])
+        moves = np.concatenate([displacement.T.cpu().numpy(), still])
+        mobilities = np.concatenate([mobility.cpu().numpy(), still[:, 0]])
+        motion, points = self._truncated_motion, np.ascontiguousarray(self.points(positions))
+        motion.forget_candidates()
+        longest = 2.0 * float(np.linalg.norm(moves, axis=1).max()) + float(self.distances.max())
+        least = MIN_DISTANCE_ROUNDINGS * np.finfo(np.float64).eps * float(abs(nodes).max())
+        limits = mobilities, least, 0.0, (no_flat_tets(1), 0), longest, np.zeros_like(moves)
+        reached = motion.advance(nodes, points, moves, *limits)
+        ways = reached.nodes[: positions.shape[1]] - nodes[: positions.shape[1]]
+        return torch.as_tensor(ways.T.copy()).to(displacement)
 
     def report_move(self, before: Tensor, after: Tensor, colliders: Points | None = None) -> None:
         """Reports a straight move that a step has accepted to those who observe them.
@@ -358,12 +392,6 @@ class MeshContact(Potential):
     def min_distance(self, positions: Tensor) -> float:
         """The least distance between surfaces in contact, in metres; infinite where none are."""
         return float(self._stencils(positions).distances.min(initial=math.inf))
-
-    def min_distance_ratio(self, positions: Tensor) -> float:
-        """The least distance between surfaces over that from which they push, at most 1."""
-        stencils = self._stencils(positions)
-        ratios = stencils.distances / stencils.collisions.distances
-        return float(ratios.min(initial=1.0))
 
     def objects_in_contact(self, positions: Tensor) -> set[int]:
         """The objects that are within the activation distance of others or themselves."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ...geometry.groups import expand, vertex_areas
 from ...geometry.tet_mesh import TetMesh
 from ...geometry.triangles import are_valid, compact_indices
+from ...kernels.contact_constraints import Interpolation
 from ...preparation.attached_vertices import attached_vertices
 from ...preparation.intersections import Surfaces, find_close
 from ...scene.collision_points import collider_surface
@@ -121,6 +122,13 @@ class CollisionSurface:
         nodes[points, places] = self.displacement_map.indices
         weights[points, places] = self.displacement_map.data
         return nodes, weights
+
+    def interpolation(self, vertices: int) -> Interpolation:
+        """Its V points by nodes: the ``vertices`` of tetrahedra, and then those of colliders."""
+        nodes, weights = (each.copy() for each in self.carriers)
+        bodies = self.body_count
+        nodes[bodies:, 0], weights[bodies:, 0] = vertices + np.arange(len(nodes) - bodies), 1.0
+        return Interpolation(nodes, weights)
 
     @cached_property
     def edge_lengths(self) -> NDArray[np.float64]:

@@ -12,8 +12,8 @@ import torch
 from supple.core import Contact, Ground, Scene, Simulator, SoftBody
 from supple.core.compiled import use_threads
 from supple.core.integrators import SymplecticEuler, mesh_contact_step
-from supple.core.integrators.truncated_motion import TruncatedMotion
 from supple.core.materials import StableNeoHookean
+from supple.core.potentials.contact.truncated_motion import TruncatedMotion
 from supple.tests.core.touching import plate
 from supple.verification.meshes import block, irregular_block
 
@@ -62,7 +62,7 @@ def test_without_relaxation_surfaces_are_kept_apart_all_the_same(monkeypatch) ->
 
 
 def test_planes_alone_keep_surfaces_apart(monkeypatch) -> None:
-    monkeypatch.setattr("supple.core.integrators.truncated_motion.PUSH_ROUNDS", 0)
+    monkeypatch.setattr("supple.core.potentials.contact.truncated_motion.PUSH_ROUNDS", 0)
     simulator = Simulator(shot(2.0), SymplecticEuler(), substeps=40)
     contact = stepper_of(simulator).contact
     assert contact is not None
@@ -77,7 +77,7 @@ def test_planes_alone_keep_surfaces_apart(monkeypatch) -> None:
 def test_what_nothing_holds_keeps_its_momenta_where_moves_are_truncated(
     monkeypatch, push_rounds: int
 ) -> None:
-    monkeypatch.setattr("supple.core.integrators.truncated_motion.PUSH_ROUNDS", push_rounds)
+    monkeypatch.setattr("supple.core.potentials.contact.truncated_motion.PUSH_ROUNDS", push_rounds)
     simulator = Simulator(shot(2.0), SymplecticEuler(), substeps=40)
     contact = stepper_of(simulator).contact
     assert contact is not None

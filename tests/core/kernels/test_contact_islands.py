@@ -9,9 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from supple.core.integrators.contact_nodes import no_flat_tets
 from supple.core.kernels.contact_islands import Islands, find_islands, relax_islands, share_out
-from supple.core.kernels.flat_tets import relax_flat
+from supple.core.kernels.flat_tets import no_flat_tets, relax_flat
 from supple.tests.core.kernels.linear_contacts import (
     UP,
     contacts,

@@ -8,7 +8,6 @@ import math
 import numpy as np
 import pytest
 
-from supple.core.integrators.contact_nodes import no_flat_tets
 from supple.core.kernels.contact_constraints import Interpolation
 from supple.core.kernels.continuous_collision import CandidateStencils, distances, stencil
 from supple.core.kernels.division import (
@@ -22,6 +21,7 @@ from supple.core.kernels.division import (
     reaches,
     stop_falls,
 )
+from supple.core.kernels.flat_tets import no_flat_tets
 from supple.core.math3.vectors import four_points
 
 NO_EDGES, NO_PAIRS = np.zeros((0, 2), dtype=np.int32), np.zeros((0, 2), dtype=np.int32)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from supple.core.integrators.contact_nodes import no_flat_tets
 from supple.core.kernels.flat_tets import (
     FlatTets,
     PressedTets,
     find_flat,
+    no_flat_tets,
     pressed_depth,
     relax_flat,
 )

@@ -101,17 +101,6 @@ def test_a_search_for_room_ends_when_nothing_opens_any_more() -> None:
     assert falling.gap(after) > 1e-4
 
 
-def test_heavier_steps_add_to_inertia_alone() -> None:
-    crossing = Crossing(1e-2)
-    crossing.minimize(1)
-    hessian = crossing.objective.smooth_hessian
-    light = hessian(crossing.start).diagonal_blocks()
-    heavier = hessian(crossing.start, extra_inertia=3.0).diagonal_blocks() - light
-    masses = crossing.objective.system.mass
-    expected = 3.0 * masses[:, None, None] * torch.eye(3, dtype=torch.float64) / STEP**2
-    torch.testing.assert_close(heavier, expected)
-
-
 def test_steps_that_are_cut_by_what_is_met_anew_are_as_long_as_they_may_be() -> None:
     """A ball at 100 m/s: heavier steps would take ten more to get to the sheet and off it."""
     simulator = Simulator(TARGETS["sheet"]("convergent"), ImplicitEuler(), substeps=1, device="cpu")

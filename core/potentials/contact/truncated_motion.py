@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Moves of the nodes of an explicit step, made as far as surfaces stay apart."""
+"""Moves of nodes, made as far as surfaces stay apart."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..compiled import use_threads
-from ..kernels.contact_constraints import Interpolation, carry
-from ..kernels.division import (
+from ...compiled import use_threads
+from ...kernels.contact_constraints import Interpolation, carry
+from ...kernels.division import (
     divide,
     find_collisions,
     find_near,
@@ -19,14 +19,13 @@ from ..kernels.division import (
     reaches,
     stop_falls,
 )
-from ..kernels.flat_tets import FlatTets
-from ..kernels.ground_constraints import GroundLaws
-from ..potentials.contact import accepted_moves
-from ..potentials.contact.candidates import Candidates
-from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
-from ..potentials.contact.rest_distance import pair_distances
-from ..potentials.contact.surface import CollisionSurface
-from ..potentials.height_floor import FLOOR_RATIO as MIN_HEIGHT_RATIO
+from ...kernels.flat_tets import FlatTets
+from ...kernels.ground_constraints import GroundLaws
+from ..height_floor import FLOOR_RATIO as MIN_HEIGHT_RATIO
+from .candidates import Candidates
+from .persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
+from .rest_distance import pair_distances
+from .surface import CollisionSurface
 
 Points = NDArray[np.float64]
 Values = NDArray[np.float64]
@@ -91,6 +90,10 @@ class TruncatedMotion:
         #: Of which pairs of objects some have been divided by planes; for others to empty.
         self.divided_objects: set[tuple[int, int]] = set()
 
+    def forget_candidates(self) -> None:
+        """Says that nodes are elsewhere than their last moves led."""
+        self._candidates.begin(np.zeros((len(self._points_of.nodes), 3)))
+
     @property
     def dhats(self) -> Values:
         """Return the (P,) activation distances of the present candidates, in metres."""
@@ -143,7 +146,7 @@ class TruncatedMotion:
             falls = self._push_up(nodes, mobility, least, moves, only_finds=pushes == PUSH_ROUNDS)
             rows = np.flatnonzero(collides)
             if not (falls or len(rows)):
-                self._report(points, after, distances)
+                candidates.distances = distances
                 return Truncation(nodes + moves, after, None, is_free, objects)
             is_free = False
             objects |= self._objects_of(rows)
@@ -160,12 +163,8 @@ class TruncatedMotion:
         self.divided_objects |= divided
         moves = step_sizes[:, None] * moves
         after = self.carried(points, moves)
-        self._report(points, after, self._find_collisions(points, after, least)[1])
+        candidates.distances = self._find_collisions(points, after, least)[1]
         return Truncation(nodes + moves, after, step_sizes, False, objects | divided)
-
-    def _report(self, points: Points, after: Points, distances: Values) -> None:
-        self._candidates.distances = distances
-        accepted_moves.report(self._surface, points, after)
 
     def _floors(self, least: float) -> Values:
         """Return the (P,) least distances of the present candidates, in metres."""
