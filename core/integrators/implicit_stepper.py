@@ -43,19 +43,14 @@ from .stability import decay, impulse_time
 from .stages import Coasting, Moment, Stage, Step
 from .unhindered_motion import UnhinderedMotion
 
-# A frame that does not converge is taken again with twice the steps, at most this often.
-MAX_RETRIES = 3
 MAX_ITERATIONS = 60
 TOLERANCE_M_PER_S = 1e-3
 # With contact, where many surfaces meet one after the other.
 MAX_CONTACT_ITERATIONS = 200
-# All steps of a frame that is taken again may take so many times the Newton steps of one, and each
-# as many as this at least.
-RETRY_ITERATIONS_FACTOR, MIN_ITERATIONS = 2, 10
 # A step is taken in so many parts at most, with those that are taken again, where surfaces go
 # against each other; and all of them may take so many times the Newton steps of one, and each as
 # many as are left for it, or as the least.
-MAX_PARTS, PART_ITERATIONS_FACTOR = 64, 4
+MAX_PARTS, PART_ITERATIONS_FACTOR, MIN_ITERATIONS = 64, 4, 10
 # A part that went too far is taken again, this share of it at least. It went far enough at less
 # than the second: shares are known no better, and parts of nearly the same length gain nothing.
 MIN_RETAKEN_RATIO, FAR_ENOUGH_RATIO = 0.25, 0.9
@@ -69,11 +64,11 @@ SQUASH_DIAGONAL_RATIO = 0.5
 
 
 class ImplicitStepper(TimeStepper):
-    """The base of implicit integrators: the search, pins, retries, statistics.
+    """The base of implicit integrators: the search, pins, parts of steps, statistics.
 
     Args:
         system: to be carried on.
-        substeps: time steps a frame; one where that is None, and more where one does not converge.
+        substeps: time steps a frame; one where that is None.
         tolerance: in m/s; None as ``ImplicitEuler`` says.
         with_contact: whether contact counts, where the scene has one.
     """
@@ -120,17 +115,8 @@ class ImplicitStepper(TimeStepper):
 
     def advance(self, state: State) -> State:
         self._objective.check_volumes(state.positions)
-        substeps, spent = self.substeps, 0
-        has_contact = self._objective.contact is not None
-        most, retries = _iteration_limit(has_contact), _most_retries(self.adapts, has_contact)
-        for retry in range(retries + 1):
-            start = replace(state, substeps=substeps, solver_statistics=SolverStatistics())
-            after = self._frame(start, retry, retry == retries, most)
-            spent += after.solver_statistics.iterations
-            if after.solver_statistics.converged:
-                break
-            substeps *= 2
-        after = replace(after, solver_statistics=replace(after.solver_statistics, iterations=spent))
+        start = replace(state, substeps=self.substeps, solver_statistics=SolverStatistics())
+        after = self._frame(start)
         if not bool(torch.isfinite(after.positions).all()):
             raise InstabilityError(_diverged_message(self._system, after))
         try:
@@ -149,24 +135,16 @@ class ImplicitStepper(TimeStepper):
         has_parts = with_contact or self._impacts is not None
         return most_iterations(with_contact, substeps, has_parts, self.stage_count)
 
-    def _frame(self, state: State, retry: int, is_last: bool, most: int) -> State:
-        """The state a frame later; unless this try is the last, it ends with the first step that
-        does not converge. Each may take ``most`` Newton steps."""
-        step, limit = self._system.frame_times.of(state.frame) / state.substeps, most
+    def _frame(self, state: State) -> State:
+        """The state a frame later."""
+        step = self._system.frame_times.of(state.frame) / state.substeps
         frame, substeps = state.frame, state.substeps
         self.sampled_positions, self.sample_fractions = [state.positions], [0.0]
         self.stage_ends = []
         self._system.plastic_flow.plastic = state.plastic
         for substep in range(substeps):
-            if retry > 0:
-                left = RETRY_ITERATIONS_FACTOR * most - state.solver_statistics.iterations
-                reserve = MIN_ITERATIONS * (substeps - substep - 1)
-                limit = min(most, max(MIN_ITERATIONS, left - reserve))
             fractions = substep / substeps, (substep + 1) / substeps
-            state = self._step_in_parts(state, step, frame, fractions, limit, retry > 0)
-            in_parts = state.solver_statistics.steps > substep + 1
-            if not (state.solver_statistics.converged or in_parts or is_last):
-                break
+            state = self._step_in_parts(state, step, frame, fractions)
         return replace(state, frame=frame + 1)
 
     def _step_in_parts(
@@ -175,19 +153,15 @@ class ImplicitStepper(TimeStepper):
         step: float,
         frame: int,
         fractions: tuple[float, float],
-        limit: int,
-        keeps_calm: bool,
     ) -> State:
         """The state after a step between two fractions of a frame, in as many parts as surfaces
-        that go against each other demand. All are calm where the frame did not converge before."""
-        left, tries, (since, until) = 1.0, MAX_PARTS, fractions
-        # A calm step knows of no impacts.
-        taken = MAX_IMPACT_STEPS if keeps_calm else 0
+        that go against each other demand."""
+        left, tries, (since, until), taken = 1.0, MAX_PARTS, fractions, 0
+        limit = _iteration_limit(self._objective.contact is not None)
         iterations_left = PART_ITERATIONS_FACTOR * limit
         while left > 0.0:
             ahead = self._ahead(state, left * step, frame, until, taken)
             points, approach, state, impact, is_calm = ahead
-            is_calm = is_calm or keeps_calm
             share, is_enough = min(approach.step_size, impact), False
             if self._spin_limit is not None and taken < MAX_SPIN_STEPS:
                 share = min(share, self._spin_limit.share(state, left * step))
@@ -533,15 +507,14 @@ def most_iterations(
 
     Args:
         with_contact: whether surfaces may touch.
-        substeps: steps a frame; None where it may be taken again.
+        substeps: steps a frame; None is one.
         has_parts: whether steps may be taken in parts.
         stages: of a step.
     """
     limit = _iteration_limit(with_contact)
     if has_parts:
         limit = PART_ITERATIONS_FACTOR * limit + MAX_PARTS * MIN_ITERATIONS
-    tries = substeps or 1 + RETRY_ITERATIONS_FACTOR * _most_retries(True, with_contact)
-    return f"{tries * stages * limit} iterations"
+    return f"{(substeps or 1) * stages * limit} iterations"
 
 
 def _least_share(tries: int) -> float:
@@ -562,12 +535,6 @@ def _with_work_of(state: State, dropped: State) -> State:
         steps=work.steps,
     )
     return replace(state, solver_statistics=statistics)
-
-
-def _most_retries(adapts: bool, with_contact: bool) -> int:
-    """The most tries of a frame after the first. A frame whose surfaces keep it from converging
-    stays as it is: nothing has gone through anything, and shorter steps meet the same surfaces."""
-    return MAX_RETRIES if adapts and not with_contact else 0
 
 
 def _iteration_limit(with_contact: bool) -> int:

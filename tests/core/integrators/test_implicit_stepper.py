@@ -196,42 +196,17 @@ def _torn(make_block: MakeBlock) -> Scene:
     return Scene([_stretched(make_block(), 3.0, young=1e5)], gravity=WEIGHTLESS)
 
 
-def test_a_frame_that_does_not_converge_is_taken_again_with_more_steps(
+def test_a_frame_that_does_not_converge_says_so_and_stands(
     make_block, method, few_iterations
 ) -> None:
-    simulator = Simulator(_torn(make_block), method())
-    (frame,) = simulator.run(1)
-    assert frame.report.solver_statistics.converged
-    substeps = frame.report.substeps
-    assert substeps > 1
-    # To the same end as implicit Euler that was asked for so many: a frame taken again is calm.
-    (asked,) = Simulator(_torn(make_block), ImplicitEuler(), substeps=substeps).run(1)
-    assert torch.equal(frame.positions[0], asked.positions[0])
-    # Only that frame needs them.
-    *_, later = simulator.run(24)
-    assert later.report.substeps == 1
-
-
-def test_with_a_fixed_number_of_steps_it_says_that_it_did_not_converge(
-    make_block, method, few_iterations
-) -> None:
-    (frame,) = Simulator(_torn(make_block), method(), substeps=1).run(1)
+    (frame,) = Simulator(_torn(make_block), method()).run(1)
     assert frame.report.substeps == 1
+    assert torch.isfinite(frame.positions[0]).all()
     statistics = frame.report.solver_statistics
     assert not statistics.converged
     assert statistics.termination_reason == f"not converged after {few_iterations} iterations"
     assert statistics.iterations == few_iterations
     assert statistics.residual_speed > 1e-3
-
-
-def test_a_frame_that_never_converges_says_so_and_stands(make_block, method, monkeypatch) -> None:
-    monkeypatch.setattr(implicit_stepper, "MAX_ITERATIONS", 1)
-    (frame,) = Simulator(_torn(make_block), method()).run(1)
-    assert not frame.report.solver_statistics.converged
-    assert frame.report.substeps == 2**implicit_stepper.MAX_RETRIES
-    # A try ends with the first step that does not converge; the last one takes all its eight.
-    assert frame.report.solver_statistics.iterations == 1 + 1 + 1 + 8
-    assert torch.isfinite(frame.positions[0]).all()
 
 
 def test_one_step_that_does_not_converge_marks_the_whole_frame(
