@@ -27,6 +27,11 @@ from .search_path import SearchPaths
 DRIFT_ROUND_OFF_FACTOR = 16.0
 
 
+# What a step of a body gains is little below this share of its kinetic energy. The poles of three
+# balls that land crumple: frames of 330 and 658 Newton steps take 109 and 202.
+LITTLE_GAIN_RATIO = 1e-3
+
+
 class RigidDrift:
     """The rigid motion that unpinned bodies still lack; where nothing touches them, inertia alone
     holds them.
@@ -183,6 +188,7 @@ class IncrementalPotential:
         self._begin(TimeStep(start, start, step, step, is_static=True, stick_seconds=friction_step))
 
     def _begin(self, step: TimeStep) -> None:
+        self._start = step.start
         for part in self._without_contact:
             part.begin_time_step(step)
         if self.contact is not None:
@@ -190,6 +196,32 @@ class IncrementalPotential:
                 gradient = self.gradient_without_contact(step.start)
                 self.contact.adapt_at_start(step.start, step.seconds, gradient)
             self.contact.begin_time_step(step)
+
+    @cached_property
+    def _body_of_vertex(self) -> Tensor:
+        """(N,) the number of the body of each vertex."""
+        counts = [where.stop - where.start for where in self.system.body_slices()]
+        numbers = np.repeat(np.arange(len(counts)), counts)
+        return torch.from_numpy(numbers).to(self.system.device)
+
+    def gains_little(
+        self, positions: Tensor, gradient: Tensor, direction: Tensor, speed: float
+    ) -> bool:
+        """Whether no body has much to gain by a Newton step: no more than a thousandth of its
+        kinetic energy, or what it has at the speed of the tolerance.
+
+        Args:
+            positions, direction: (3, N) from which it goes, and the step, in metres.
+            gradient: (3, N) there, in newtons.
+            speed: of the tolerance, in m/s.
+        """
+        gain = -0.5 * (gradient * direction).sum(0)
+        displacement = positions - self._start
+        kinetic = 0.5 * self.inertia.weight * (displacement * displacement).sum(0)
+        terms = torch.stack([gain, kinetic, 0.5 * speed * speed * self.system.mass])
+        sums = terms.new_zeros(3, len(self.system.meshes))
+        sums.index_add_(1, self._body_of_vertex, terms)
+        return bool((sums[0] <= torch.maximum(LITTLE_GAIN_RATIO * sums[1], sums[2])).all())
 
     def after_iteration(self, positions: Tensor) -> bool:
         """Lets energies adapt to (3, N) positions of a search; whether one did."""

@@ -71,6 +71,7 @@ class Newton:
             lagged,
             drift,
             self._projects,
+            is_exact,
         )
         reason, count = "", 0
         while not reason and count < max_iterations:

@@ -39,11 +39,8 @@ REUSE_CONTRACTION_RATIO = 0.2
 # Where surfaces all but touch, a step goes no further than they are apart, however strong the push:
 # while it opens the closest pair by more than this ratio, the search has not converged.
 OPENING_RATIO = 1.5
-# A search ends that has had surfaces in the way of so many steps in a row, once the next one
-# promises so little of what those before have gained. The poles of three balls that land crumple:
-# frames of 330 and 658 Newton steps take 88 and 141, and no ball is a millimetre elsewhere. (Half
-# and twice the ratio: 112 and 192, 66 and 132.)
-OBSTRUCTED_STEPS, OBSTRUCTED_GAIN_RATIO = 2, 1e-3
+# A search has surfaces in its way that were in the way of so many steps in a row.
+OBSTRUCTED_STEPS = 2
 
 
 class NewtonSearch:
@@ -64,6 +61,7 @@ class NewtonSearch:
         lagged: LaggedUpdate,
         max_stick_drift: float,
         projects: bool,
+        is_exact: bool,
     ) -> None:
         self._objective, self._solver = objective, solver
         #: (3, N) where it is, and the Newton steps that led there.
@@ -84,9 +82,8 @@ class NewtonSearch:
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
         self._wait, self._max_wait = 0, 1
         self._has_no_descent, self._allows_expansion = False, False
-        # What the steps have gained, in joules, and how many of the last ones had surfaces in their
-        # way.
-        self._gain, self._obstructed_steps = 0.0, 0
+        # How many of the last steps had surfaces in their way.
+        self._is_exact, self._obstructed_steps = is_exact, 0
         # The Hessian of smooth energies, whether it is projected, and the steps taken since.
         self._smooth_hessian: BlockMatrix | None = None
         self._is_projected, self._accumulated_step = True, math.inf
@@ -141,8 +138,7 @@ class NewtonSearch:
         self._choose_hessian(step_size, self._step_norm <= REUSE_CONTRACTION_RATIO * previous)
         self._update_min_distance()
         self._obstructed_steps = self._obstructed_steps + 1 if path.is_obstructed else 0
-        promised = -0.5 * float((gradient * direction).sum())
-        if self._is_obstructed(promised):
+        if self._is_obstructed(gradient, direction):
             return OBSTRUCTED
         if not (within or step_size >= 1.0) or not self._is_converged():
             return ""
@@ -167,12 +163,13 @@ class NewtonSearch:
         self._reuses_hessian = False
         return ""
 
-    def _is_obstructed(self, promised: float) -> bool:
-        """Whether surfaces in the way leave little to gain by ``promised`` joules: they crumple
-        where they meet, long after the rest has got where it goes."""
-        if self._drift is None or self._obstructed_steps < OBSTRUCTED_STEPS:
+    def _is_obstructed(self, gradient: Tensor, direction: Tensor) -> bool:
+        """Whether surfaces are in the way, and a (3, N) Newton step has little to gain: they
+        crumple where they meet, long after the rest has got where it goes."""
+        if self._is_exact or self._drift is None or self._obstructed_steps < OBSTRUCTED_STEPS:
             return False
-        return promised <= OBSTRUCTED_GAIN_RATIO * self._gain
+        speed = self._tolerance / self._seconds
+        return self._objective.gains_little(self.positions, gradient, direction, speed)
 
     def _is_converged(self) -> bool:
         """Whether the last step is within tolerance, and the normal forces are those of here."""
@@ -305,7 +302,6 @@ class NewtonSearch:
         contact = self._objective.contact
         if contact is not None:
             contact.report_move(self.positions, self._trial)
-        self._gain += self._energy - self._trial_energy
         self.positions, self._gradient = self._trial, self._trial_gradient
         self._energy, self._energy_size = self._trial_energy, self._trial_size
 

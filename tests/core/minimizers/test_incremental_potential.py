@@ -261,3 +261,28 @@ def test_a_bouncy_ground_is_refused(make_block) -> None:
     scene = Scene([SoftBody(make_block())], ground=Ground(response="projection"))
     with pytest.raises(SceneError, match="bouncy ground needs explicit steps"):
         IncrementalPotential(System(scene, CPU, torch.float64))
+
+
+def test_a_step_gains_little_by_the_kinetic_energy_of_each_body_or_that_of_the_tolerance(
+    system,
+) -> None:
+    objective, start = IncrementalPotential(system), system.rest_positions()
+    objective.begin(TimeStep(start, start, STEP, STEP))
+    fast, still = system.body_slices()
+    positions, direction, force = start.clone(), torch.zeros_like(start), torch.zeros_like(start)
+    # The first body goes at 2 m/s, but for two pinned vertices; inertia holds those not at all.
+    positions[0, fast] += 2.0 * STEP
+    energy = 0.5 * float(system.free_mass[fast].sum()) * 2.0**2
+    direction[1] = 1.0
+
+    def gains_little(body: slice, gain: float, speed: float = 0.0) -> bool:
+        force.zero_()
+        force[1, body.start] = -2.0 * gain
+        return objective.gains_little(positions, force, direction, speed)
+
+    assert gains_little(fast, 0.99e-3 * energy)
+    assert not gains_little(fast, 1.01e-3 * energy)
+    assert not gains_little(still, 1e-9 * energy)
+    tolerated = 0.5 * float(system.mass[still].sum()) * 0.1**2
+    assert gains_little(still, 0.99 * tolerated, 0.1)
+    assert not gains_little(still, 1.01 * tolerated, 0.1)

@@ -218,6 +218,24 @@ def test_a_search_that_no_hessian_leads_on_ends_and_says_why(make_block, monkeyp
     assert torch.equal(minimum.positions, start)
 
 
+def test_where_paths_along_the_ground_lead_nowhere_the_next_are_straight(
+    make_block, monkeypatch
+) -> None:
+    problem = Problem(make_block, ground=SLIPPERY)
+    paths, curve, kinds = problem.objective.paths, problem.objective.paths.curve, []
+
+    def uphill(positions: torch.Tensor, direction: torch.Tensor) -> Any:
+        kinds.append(paths.follows_ground)
+        return curve(positions, -direction if paths.follows_ground else direction)
+
+    monkeypatch.setattr(paths, "curve", uphill)
+    minimum = problem.minimize()
+    assert minimum.converged
+    assert kinds[0] and not any(kinds[1:])
+    # Each search begins along the ground.
+    assert problem.minimize().positions.equal(minimum.positions)
+
+
 def test_what_an_indefinite_hessian_answers_is_no_step(make_block, monkeypatch) -> None:
     problem = Problem(make_block, (0.2, 0.2, 3.0), StableNeoHookean(1e6, 0.4), forcing=0.1)
     solver, find, ends = problem.newton._solver, problem.objective.paths.find, []

@@ -232,6 +232,58 @@ def test_a_step_begins_with_no_step_limited_and_colliders_where_they_were_left()
     np.testing.assert_array_equal(contact.colliders, TRIANGLE)
 
 
+# Displacements made as far as surfaces stay apart
+
+
+def falling_top(contact: MeshContact, positions: torch.Tensor, top: slice) -> torch.Tensor:
+    """(3, N) displacement of a pyramid whose top level alone goes down, far through the others."""
+    displacement = torch.zeros_like(positions)
+    displacement[0] = 0.01
+    displacement[2, top] = -0.4
+    through = contact.collision_free_step_size(positions, positions + displacement)
+    assert through < 0.1
+    return displacement
+
+
+def test_what_is_in_the_way_of_a_displacement_is_pushed() -> None:
+    contact, positions, levels = pyramid()
+    displacement = falling_top(contact, positions, levels[2])
+    # As heavy as a block each, but for the lowest one, that nothing moves.
+    mobility = torch.full_like(positions[0], 1e-3)
+    mobility[levels[0]] = 0.0
+    reached = contact.truncated(positions, displacement, mobility)
+    assert contact.collision_free_step_size(positions, positions + reached) == 1.0
+    torch.testing.assert_close(reached[:, levels[0]], displacement[:, levels[0]])
+    assert -0.4 < float(reached[2, levels[2]].mean()) < -0.5 * REACH
+    assert float(reached[2, levels[1]].mean()) < 0.0
+
+
+def test_impulses_of_a_displacement_keep_its_momentum() -> None:
+    contact, positions, levels = pyramid()
+    # Into the open, so that pushed blocks meet nothing else.
+    displacement = torch.zeros_like(positions)
+    displacement[2, levels[1]] = 0.5
+    displacement[2, levels[2]] = 0.3
+    mobility = torch.linspace(1e-3, 3e-3, positions.shape[1], dtype=torch.float64)
+    reached = contact.truncated(positions, displacement, mobility)
+    assert contact.collision_free_step_size(positions, positions + reached) == 1.0
+    assert float((reached - displacement).abs().max()) > 0.05
+    impulses = (reached - displacement) / mobility
+    torch.testing.assert_close(
+        impulses.sum(1), torch.zeros(3, dtype=torch.float64), atol=1e-9, rtol=0.0
+    )
+
+
+def test_what_is_pinned_on_both_sides_stops_where_the_surfaces_meet() -> None:
+    contact, positions, levels = pyramid()
+    displacement = falling_top(contact, positions, levels[2])
+    reached = contact.truncated(positions, displacement, torch.zeros_like(positions[0]))
+    assert contact.collision_free_step_size(positions, positions + reached) == 1.0
+    torch.testing.assert_close(reached[:, levels[0]], displacement[:, levels[0]])
+    fallen = reached[2, levels[2]].abs()
+    assert 0.0 < float(fallen.min()) < REACH
+
+
 # What is led
 
 
