@@ -200,9 +200,11 @@ class MeshContact(Potential):
         motion, points = self._truncated_motion, np.ascontiguousarray(self.points(positions))
         motion.forget_candidates()
         longest = 2.0 * float(np.linalg.norm(moves, axis=1).max()) + float(self.distances.max())
-        least = MIN_DISTANCE_ROUNDINGS * np.finfo(np.float64).eps * float(abs(nodes).max())
-        limits = mobilities, least, 0.0, (no_flat_tets(1), 0), longest, np.zeros_like(moves)
-        reached = motion.advance(nodes, points, moves, *limits)
+        rounding = np.finfo(np.float64).eps * float(abs(nodes).max())
+        flat, least = (no_flat_tets(1), 0), float(MIN_DISTANCE_ROUNDINGS * rounding)
+        reached = motion.advance(
+            nodes, points, moves, mobilities, least, 0.0, flat, longest, np.zeros_like(moves)
+        )
         ways = reached.nodes[: positions.shape[1]] - nodes[: positions.shape[1]]
         return torch.as_tensor(ways.T.copy()).to(displacement)
 
