@@ -23,7 +23,7 @@ def when(figures: dict[str, Any], name: str) -> str:
     if len(groups) == 1:
         return f"Measured {next(iter(groups))}."
     words = [f"{'; '.join(parts)}: {at}" for at, parts in groups.items()]
-    return f"Measured: {' · '.join(words)}."
+    return f"Measured: {'. '.join(words)}."
 
 
 def stamp(record: dict[str, Any]) -> str:

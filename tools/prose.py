@@ -214,7 +214,7 @@ def findings_in(root: Path, files: Iterable[str]) -> list[Finding]:
 def checked_files(root: Path) -> list[str]:
     """The Python files and the pages of a checkout that git does not ignore."""
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py", *PAGES],
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py", "*.md"],
         cwd=root,
         check=True,
         capture_output=True,

@@ -28,7 +28,7 @@ DRIFT_ROUND_OFF_FACTOR = 16.0
 
 
 # What a step of a body gains is little below this share of its kinetic energy. The poles of three
-# balls that land crumple: frames of 330 and 658 Newton steps take 109 and 202.
+# balls that land crumple: frames of 330 and 658 Newton steps take 103 and 204.
 LITTLE_GAIN_RATIO = 1e-3
 
 

@@ -424,6 +424,8 @@ class SearchPaths:
             if _promised_change(other) < _promised_change(path):
                 self._contact.limited_steps += 1
                 return replace(other, is_obstructed=True)
+            # The candidates that were built last have to be those of where the search goes.
+            path = self._secant(positions, path.at(1.0) - positions, gradient)
         while self._projected is not None and fraction > MIN_NEWTON_FRACTION:
             descends = path.directional_derivative <= MIN_DESCENT_RATIO * fraction * slope
             if descends and path.max_step_size > MIN_STEP_SIZE:
