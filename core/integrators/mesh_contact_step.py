@@ -33,7 +33,7 @@ from ..potentials.contact.barrier import physical_stiffness
 from ..potentials.contact.detection import MIN_DISTANCE_ROUNDINGS, Detection
 from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
 from ..potentials.contact.surface import CollisionSurface
-from ..potentials.contact.truncated_motion import PAIRS_PER_THREAD, TruncatedMotion
+from ..potentials.contact.truncated_motion import PAIRS_PER_THREAD, TruncatedMotion, longest_move
 from ..potentials.height_floor import FLOOR_RATIO, HeightFloor
 from ..scene.contact_distances import contact_distances
 from ..scene.friction import FrictionTable
@@ -240,9 +240,7 @@ class MeshContactStep:
             self._count, pairs = leave_out_idle(count, self._pairs, self._constraints)
             self._pairs = self._pairs[:pairs]
             flat_tets = self._find_flat(at, predicted)
-            # What is hit goes at most twice as fast as what hits it, and barriers open d̂.
-            longest = 2.0 * float(np.sqrt(np.einsum("ni,ni->n", moves, moves).max(initial=0.0)))
-            longest += float(self.laws.distances.max())
+            longest = longest_move(moves, self.laws.distances)
             self._relax(flat_tets, moves, AGAIN_PASSES if is_hindered else MAX_PASSES)
             flat = (self._flat, flat_tets)
             limits = (self._mobility, self._rounding, step, flat, longest, at - start, is_hindered)

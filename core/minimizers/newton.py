@@ -56,7 +56,7 @@ class Newton:
             max_iterations: Newton steps at most.
             updates_lagged: whether lagged quantities are updated on the way.
             relaxation: the factor on tolerances of friction.
-            is_enough: whether it may end, once its steps are undamped and nothing opens.
+            is_enough: whether it may end, once nothing opens that all but touches.
             is_exact: whether somebody has asked for the tolerance.
         """
         lagged = LaggedUpdate(self._objective, tolerance, relaxation, updates_lagged, is_exact)
@@ -76,7 +76,7 @@ class Newton:
         reason, count = "", 0
         while not reason and count < max_iterations:
             reason, count = search.step(), count + 1
-            if not reason and is_enough is not None and search.is_unobstructed:
+            if not reason and is_enough is not None and not search.is_opening:
                 reason = ENOUGH if is_enough(search) else ""
         self._projects = search.projects
         return search.result(reason or f"not converged after {count} iterations")

@@ -91,7 +91,9 @@ class NewtonSearch:
         self._gradient: Tensor | None = None
         self._trial_gradient: Tensor | None = None
         self._reevaluate()
-        self._min_distance, self._is_opening = objective.min_distance(positions), False
+        self._min_distance = objective.min_distance(positions)
+        #: Whether the last step opened the closest pair far: the search has not converged.
+        self.is_opening = False
 
     def result(self, reason: str) -> MinimizeResult:
         return MinimizeResult(
@@ -143,7 +145,7 @@ class NewtonSearch:
         if not (within or step_size >= 1.0) or not self._is_converged():
             return ""
         drifts = not objective.stick_drift(before, self.positions) <= self._max_stick_drift
-        if drifts or self._is_opening or self._is_adrift():
+        if drifts or self.is_opening or self._is_adrift():
             self._reuses_hessian = False
             return ""
         return CONVERGED
@@ -236,16 +238,11 @@ class NewtonSearch:
         """The length of the last Newton step in metres; infinite where the step was cut."""
         return self._step_norm if self._allows_expansion else math.inf
 
-    @property
-    def is_unobstructed(self) -> bool:
-        """Whether the last step opened nothing that all but touches."""
-        return not self._is_opening
-
     def _update_min_distance(self) -> None:
         """Finds how close surfaces are, and whether the last step opened the closest pair far."""
         before = self._min_distance
         self._min_distance = self._objective.min_distance(self.positions)
-        self._is_opening = OPENING_RATIO * before < self._min_distance < math.inf
+        self.is_opening = OPENING_RATIO * before < self._min_distance < math.inf
 
     @property
     def _energy_round_off(self) -> float:

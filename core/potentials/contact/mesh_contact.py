@@ -31,7 +31,7 @@ from .persistent_candidates import PersistentCandidates
 from .stencils import Stencils, assembled
 from .surface import CollisionSurface
 from .topology import Points, Values
-from .truncated_motion import TruncatedMotion
+from .truncated_motion import TruncatedMotion, longest_move
 
 # Distances up to this ratio of the one that shrank the most count as blocked, too.
 NARROWEST_RATIO = 1.05
@@ -199,14 +199,14 @@ class MeshContact(Potential):
         mobilities = np.concatenate([mobility.cpu().numpy(), still[:, 0]])
         motion, points = self._truncated_motion, np.ascontiguousarray(self.points(positions))
         motion.forget_candidates()
-        longest = 2.0 * float(np.linalg.norm(moves, axis=1).max()) + float(self.distances.max())
+        longest = longest_move(moves, self.distances)
         rounding = np.finfo(np.float64).eps * float(abs(nodes).max())
         flat, least = (no_flat_tets(1), 0), float(MIN_DISTANCE_ROUNDINGS * rounding)
         reached = motion.advance(
             nodes, points, moves, mobilities, least, 0.0, flat, longest, np.zeros_like(moves)
         )
-        ways = reached.nodes[: positions.shape[1]] - nodes[: positions.shape[1]]
-        return torch.as_tensor(ways.T.copy()).to(displacement)
+        reached_moves = (reached.nodes - nodes)[: positions.shape[1]]
+        return torch.as_tensor(reached_moves.T.copy()).to(displacement)
 
     def report_move(self, before: Tensor, after: Tensor, colliders: Points | None = None) -> None:
         """Reports a straight move that a step has accepted to those who observe them.

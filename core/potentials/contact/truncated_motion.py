@@ -233,6 +233,18 @@ class TruncatedMotion:
         return {divmod(int(key), count) for key in keys}
 
 
+def longest_move(moves: Points, distances: Values) -> float:
+    """The length in metres that no move gets longer than by what is in its way: what is hit goes
+    at most twice as fast as what hits it, and barriers open d̂.
+
+    Args:
+        moves: (N, 3) as wished, in metres.
+        distances: (O, O) d̂ of every two objects, in metres.
+    """
+    longest = float(np.sqrt(np.einsum("ni,ni->n", moves, moves).max(initial=0.0)))
+    return 2.0 * longest + float(distances.max())
+
+
 def _limit(moves: Points, longest: float) -> None:
     """Shortens (N, 3) moves that are longer, since what is pinched would be shot out of there."""
     lengths = np.sqrt(np.einsum("ni,ni->n", moves, moves))
