@@ -7,6 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Container, Iterator
+from concurrent.futures import CancelledError
 from importlib import import_module
 from typing import Any
 
@@ -71,7 +72,13 @@ def rows(
             ) from error
         stack.enter_context(client)
         _check_workers(client, address)
-        yield from _rows(distributed, client, requests, address or "this machine", log)
+        try:
+            yield from _rows(distributed, client, requests, log)
+        except (distributed.comm.CommClosedError, CancelledError) as error:
+            raise SuppleError(
+                f"The Dask scheduler at {address or 'this machine'} is gone. What was simulated is "
+                "kept. Start it again, then run the same command."
+            ) from error
 
 
 def _check_workers(client: Any, address: str | None) -> None:
@@ -93,7 +100,7 @@ def _check_workers(client: Any, address: str | None) -> None:
 
 
 def _rows(
-    distributed: Any, client: Any, requests: Iterator[dict[str, Any]], where: str, log: Log
+    distributed: Any, client: Any, requests: Iterator[dict[str, Any]], log: Log
 ) -> Iterator[Row]:
     unfit: dict[str, str] = {}
     sent: dict[Any, dict[str, Any]] = {}
@@ -114,11 +121,6 @@ def _rows(
     running = distributed.as_completed(first, loop=client.loop)
     for future in running:
         request = sent.pop(future)
-        if future.status == "cancelled":
-            raise SuppleError(
-                f"The Dask scheduler at {where} is gone. What was simulated is kept. Start it "
-                "again, then run the same command."
-            )
         if (error := future.exception()) is not None:
             row = {"error": str(error)}
         else:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,39 +29,39 @@ from .tiny_sweep import SCENE, SETTINGS, SWEEP, frames_of, without_times
 distributed: Any = pytest.importorskip("distributed", reason="Dask is an optional package")
 
 
-@pytest.fixture(scope="module")
-def dask() -> Iterator[Any]:
-    """Two worker processes on this machine."""
-    with distributed.LocalCluster(
+def two_workers() -> Any:
+    """A cluster of two worker processes on this machine."""
+    return distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
         dashboard_address=None,
         memory_limit=0,
         silence_logs=logging.CRITICAL,
-    ) as started:
+    )
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[Any]:
+    """Two workers that no test kills."""
+    with two_workers() as started:
         yield started
 
 
-def addresses(dask: Any) -> list[str]:
-    """The workers, once there are two: one that was killed comes back."""
-    dask.wait_for_workers(2)
-    return [*dask.scheduler_info["workers"]]
-
-
 def test_a_killed_worker_costs_no_run_and_the_bits_are_those_of_one_machine(
-    dask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     killed: list[int] = []
-
-    def kill_one(_: str) -> None:
-        if not killed:
-            killed.append(dask.workers[0].pid)
-            os.kill(killed[0], signal.SIGKILL)
-
-    monkeypatch.setattr("supple.core.sweep.driver._LOG_SECONDS", 0.0)
     there = tmp_path / "there"
-    address = dask.scheduler_address
-    rows = run(SWEEP, SCENE, SETTINGS, there, scheduler=address, log=kill_one)
+    monkeypatch.setattr("supple.core.sweep.driver._LOG_SECONDS", 0.0)
+    with two_workers() as cluster_of_two:
+
+        def kill_one(_: str) -> None:
+            if not killed:
+                killed.append(cluster_of_two.workers[0].pid)
+                os.kill(killed[0], signal.SIGKILL)
+
+        address = cluster_of_two.scheduler_address
+        rows = run(SWEEP, SCENE, SETTINGS, there, scheduler=address, log=kill_one)
     assert killed and len(rows) == len(SWEEP)
     here = make(SWEEP, SCENE, SETTINGS, tmp_path / "here")
     requests = [{"folder": str(here), "index": k, "version": version()} for k in range(len(SWEEP))]
@@ -84,9 +85,9 @@ def test_a_worker_of_another_version_is_refused_and_named(found: object, said: s
 
 
 def test_a_worker_that_comes_later_with_another_version_is_left_out(
-    dask: Any, tmp_path: Path
+    dask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert len(addresses(dask)) == 2
+    monkeypatch.setattr(cluster, "RETURN_SECONDS", 0.3)
     requests = iter([{"folder": str(tmp_path), "index": 0, "version": "0.0.9"}])
     messages: list[str] = []
     said = rf"No worker is left to go on: tcp://\S+: runs Supple {version()}, and the sweep"
@@ -98,7 +99,7 @@ def test_a_worker_that_comes_later_with_another_version_is_left_out(
 def test_a_worker_that_cannot_write_is_left_out_and_its_run_goes_to_another(
     dask: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad = addresses(dask)[0]
+    bad = dask.workers[0].worker_address
     monkeypatch.setattr(cluster, "_run_there", _run_on_a_full_disk)
     requests = iter([{"index": index, "bad": bad} for index in range(12)])
     messages: list[str] = []
@@ -148,3 +149,19 @@ def test_a_scheduler_that_dies_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     scheduler.kill()
     with pytest.raises(SuppleError, match=f"The Dask scheduler at {address} is gone"):
         list(rows)
+
+
+@pytest.mark.parametrize("lost", [CancelledError(), distributed.comm.CommClosedError("reset")])
+def test_a_result_that_was_on_its_way_when_the_scheduler_died_is_said_so_too(
+    dask: Any, monkeypatch: pytest.MonkeyPatch, lost: Exception
+) -> None:
+    def lose(_: object) -> None:
+        raise lost
+
+    monkeypatch.setattr(distributed.Future, "result", lose)
+    monkeypatch.setattr(cluster, "_run_there", _run_on_a_full_disk)
+    requests = iter([{"index": 0, "bad": ""}])
+    with pytest.raises(
+        SuppleError, match=f"The Dask scheduler at {dask.scheduler_address} is gone"
+    ):
+        list(cluster.rows(requests, dask.scheduler_address, None, print))
