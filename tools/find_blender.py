@@ -24,6 +24,8 @@ PACKAGES = (
     *("blender", "xvfb", "imagemagick", "libgl1-mesa-dri", "libegl1", "libegl-mesa0"),
     # what Blender's own extension system imports
     *("python3-requests", "python3-cattr"),
+    # pip, which installs the solver and comes with other builds of Blender
+    "python3-pip-whl",
     # what the solver's worker imports
     *("python3-torch", "python3-numpy", "python3-numba", "python3-scipy"),
 )

@@ -75,8 +75,11 @@ class SUPPLE_OT_install_solver(bpy.types.Operator):
             self.report({"ERROR"}, translated(str(error)))
             return {"CANCELLED"}
         manager = context.window_manager
-        self._timer = manager.event_timer_add(0.25, window=context.window)
-        manager.modal_handler_add(self)
+        # Closing the window of the preferences would cancel an operator that belongs to it.
+        window = context.window.parent or context.window
+        with context.temp_override(window=window):
+            self._timer = manager.event_timer_add(0.25, window=window)
+            manager.modal_handler_add(self)
         context.workspace.status_text_set("Installing Supple's solver   Esc: cancel")
         return {"RUNNING_MODAL"}
 

@@ -149,7 +149,8 @@ class SUPPLE_PT_farm(ScenePanel, bpy.types.Panel):
         draw_panel(layout, props, "farm")
         if props.farm == FLAMENCO:
             if (chosen := preferences.find()) is not None:
-                layout.prop(chosen, "flamenco_manager")
+                # The whole name does not fit beside the field.
+                layout.prop(chosen, "flamenco_manager", text="Manager")
             layout.operator(ids.COPY_JOB_TYPE, icon="COPYDOWN")
         layout.operator(ids.SUBMIT, icon="EXPORT")
 

@@ -7,7 +7,9 @@ pip fills a temporary folder, which takes the real name only when it is complete
 from __future__ import annotations
 
 import importlib
+import platform
 import queue
+import re
 import shutil
 import site
 import subprocess
@@ -27,6 +29,11 @@ from . import solver_environment, solver_packages, warm_worker
 from .solver_packages import REQUIREMENTS
 
 _LAST_LINES = 3
+# A requirement that pip has looked for in vain.
+_NOT_THERE = re.compile(r"No matching distribution found for ([^\s;]+)")
+# The words of dev.py wheels for systems and processors.
+_SYSTEMS = {"linux": "linux", "win32": "windows", "darwin": "macos"}
+_PROCESSORS = {"x86_64": "x64", "AMD64": "x64", "aarch64": "arm64", "arm64": "arm64"}
 
 
 def download_size() -> str:
@@ -104,15 +111,15 @@ class Installation:
         packages = packages or packages_folder()
         if packages is None and (reason := why_offline()):
             raise SuppleError(reason)
+        if packages is not None and not packages.is_dir():
+            raise SuppleError(f"There is no folder {packages}.")
         if packages is not None and not any(packages.glob("*.whl")):
-            raise SuppleError(
-                f"{packages} holds no packages. Fill it with python3 dev.py wheels on a machine "
-                "with a network."
-            )
+            raise SuppleError(f"{packages} holds no packages. {_how_to_collect()}")
         folder = solver_environment.solver_folder()
         if folder is None:
             raise SuppleError(solver_environment.why_not_found())
         self.folder = folder
+        self._packages = packages
         self._part = folder.with_name(f"{folder.name}.part")
         self._tail: list[str] = []
         self._queue: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -155,6 +162,9 @@ class Installation:
         if code != 0:
             self._discard()
             output = " ".join(self._tail[-_LAST_LINES:]) or f"exit status {code}"
+            lacking = _NOT_THERE.search(output)
+            if self._packages is not None and lacking:
+                raise SuppleError(_why_not_from(self._packages, lacking[1]))
             raise SuppleError(f"The solver was not installed: pip reported: {output}")
         if self._missing:
             self._keep_the_rest()
@@ -223,6 +233,23 @@ class Installation:
 def _not_installed(folder: Path, error: OSError) -> SuppleError:
     return SuppleError(
         f"The solver cannot be installed in {folder.parent}: {error.strerror or error}."
+    )
+
+
+def _why_not_from(packages: Path, requirement: str) -> str:
+    """The message about a folder of packages without one that the solver requires."""
+    name = re.split("[=<>!~]", requirement, maxsplit=1)[0]
+    others = ", ".join(path.name for path in sorted(packages.glob(f"{name}-*.whl")))
+    only = f", only {others}" if others else ""
+    return f"{packages} has no {requirement} for this machine{only}. {_how_to_collect()}"
+
+
+def _how_to_collect() -> str:
+    """The command that collects packages for this machine on another one."""
+    system, processor = _SYSTEMS.get(sys.platform), _PROCESSORS.get(platform.machine())
+    return (
+        f"On a machine with a network, collect them with python3 dev.py wheels FOLDER --platform "
+        f"{system}-{processor} --python {sysconfig.get_python_version()}."
     )
 
 

@@ -61,6 +61,7 @@ class Ui:
         self.arguments = arguments
         self._mouse = (0, 0)
         self._seen: dict[str, Button] = {}  # by operator; may have moved since
+        self._place = ("UI", "VIEW_3D")  # the region and the editor with the buttons
 
     # --- time ---
 
@@ -104,10 +105,10 @@ class Ui:
                 return region
         raise ScenarioError(f"No {kind} region in {area}.")
 
-    def context(self, region: str = "WINDOW") -> Any:
+    def context(self, region: str = "WINDOW", area: str = "VIEW_3D") -> Any:
         """For `with ui.context():` around operators called from Python, as in the 3D view."""
         return bpy.context.temp_override(
-            window=self.window, area=self.area(), region=self.region(region)
+            window=self.window, area=self.area(area), region=self.region(region, area)
         )
 
     def clear(self, last: int) -> None:
@@ -132,7 +133,7 @@ class Ui:
 
     def reports(self) -> list[str]:
         """The texts of Blender's reports so far, oldest first, as its Info editor shows them."""
-        area = self.area()
+        area = self.area(self._place[1])
         kind, clipboard = area.ui_type, bpy.context.window_manager.clipboard
         area.ui_type = "INFO"
         try:
@@ -301,6 +302,25 @@ class Ui:
             raise ScenarioError(f"No sidebar tab named {tab}.") from missing
         yield from self.redraw()
 
+    def open_preferences(self, addon: str) -> Steps:
+        """Show the preferences of an add-on in place of the 3D view, and look for buttons there."""
+        self.area().type = "PREFERENCES"
+        bpy.context.preferences.active_section = "ADDONS"
+        bpy.context.window_manager.addon_search = addon
+        self._place = ("WINDOW", "PREFERENCES")
+        self._seen.clear()
+        yield from self.redraw()
+        with self.context(*self._place):
+            bpy.ops.preferences.addon_expand(module=ADDON)
+        yield from self.redraw()
+
+    def close_preferences(self) -> Steps:
+        """Show the 3D view again."""
+        self.area("PREFERENCES").type = "VIEW_3D"
+        self._place = ("UI", "VIEW_3D")
+        self._seen.clear()
+        yield from self.redraw()
+
     def unfold(self, name: str) -> None:
         """Lets a panel of the tab Supple (`"find"`) be open where it is closed by default."""
         panel = getattr(bpy.types, f"SUPPLE_PT_{name}")
@@ -311,13 +331,13 @@ class Ui:
     def buttons(
         self, wanted: str = "", is_quick: bool = False
     ) -> Generator[None, None, list[Button]]:
-        """The operator buttons of the sidebar as it is now scrolled.
+        """The operator buttons of the sidebar, or the preferences, as it is now scrolled.
 
         `found = yield from ui.buttons()`. The mouse passes over the region, and Blender itself
         says which Python command the button under it stands for. It stops after the button of
         the operator `wanted`. `is_quick` leaves out rows that begin with something else.
         """
-        region = self.region("UI")
+        region = self.region(*self._place)
         scale = bpy.context.preferences.system.ui_scale
         width = region.width - 30 * scale  # without the strip of tabs on the right
         rows = list(range(region.y + region.height - 6, region.y, -int(16 * scale)))
@@ -370,7 +390,7 @@ class Ui:
         """
         button = yield from self.find_button(operator)
         module, _, name = operator.partition(".")
-        with self.context("UI"):
+        with self.context(*self._place):
             if not getattr(getattr(bpy.ops, module), name).poll():
                 raise ScenarioError(f"The button for {operator} is greyed out.")
         yield from self.click(button.x, button.y)
@@ -385,14 +405,14 @@ class Ui:
     def _command_under_mouse(self) -> str:
         manager = bpy.context.window_manager
         manager.clipboard = ""
-        with self.context("UI"):
+        with self.context(*self._place):
             if bpy.ops.ui.copy_python_command_button.poll():
                 bpy.ops.ui.copy_python_command_button()
         return str(manager.clipboard)
 
     def _scrolls(self, direction: str) -> bool:
         """Scroll the sidebar by its height; False when it was at its end."""
-        with self.context("UI"):
+        with self.context(*self._place):
             view = bpy.context.region.view2d
             scroll = getattr(bpy.ops.view2d, f"scroll_{direction}")
             before = view.region_to_view(0, 0)[1]

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 from importlib.machinery import EXTENSION_SUFFIXES
@@ -21,6 +23,7 @@ from supple.addon.worker import (
     warm_worker,
 )
 from supple.core.errors import SuppleError
+from supple.tools import wheels
 
 from ..conftest import put_torch
 
@@ -228,5 +231,33 @@ def test_a_folder_of_packages_needs_no_network(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_packages_is_named(tmp_path: Path, solver_folder: Path) -> None:
-    with pytest.raises(SuppleError, match=f"{tmp_path} holds no packages. Fill it with"):
+    with pytest.raises(SuppleError, match=f"{tmp_path} holds no packages. On a machine with"):
         solver_install.install(print, tmp_path)
+
+
+def test_a_missing_folder_of_packages_is_named(tmp_path: Path, solver_folder: Path) -> None:
+    with pytest.raises(SuppleError, match=r"There is no folder .*nowhere\."):
+        solver_install.install(print, tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("name", "only"),
+    [
+        ("torch-2.0-cp27-cp27m-win_amd64.whl", ", only torch-2.0-cp27-cp27m-win_amd64.whl"),
+        ("sixth-1.0-py3-none-any.whl", ""),
+    ],
+)
+def test_a_folder_with_packages_of_another_machine_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, solver_folder: Path, name: str, only: str
+) -> None:
+    """With pip itself."""
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    (tmp_path / name).touch()
+    (pinned,) = (each.pinned for each in solver_packages.packages() if each.name == "torch")
+    message = f"{tmp_path} has no {pinned} for this machine{only}. On a machine with a network, "
+    with pytest.raises(SuppleError, match=re.escape(message)) as error:
+        solver_install.install(print, tmp_path)
+    words = str(error.value).partition("dev.py wheels ")[2].rstrip(".").split()
+    assert wheels.parsed(words, tmp_path).python == sysconfig.get_python_version()
+    assert not solver_folder.exists()
