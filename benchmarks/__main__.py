@@ -30,6 +30,7 @@ from . import (
     monkey_heap,
     pile_beside_engines,
     shape_keys,
+    sweep_scaling,
     time_against_tets,
     time_stepping,
 )
@@ -61,6 +62,7 @@ BENCHMARKS: dict[str, Parts] = {
     "first_frame": _whole(first_frame.run),
     "shape_keys": _whole(shape_keys.run),
     "capture": _whole(capture.run),
+    "sweep_scaling": _whole(sweep_scaling.run),
     "time_against_tets": time_against_tets.parts(),
     "time_stepping": time_stepping.parts(),
 }

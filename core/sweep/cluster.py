@@ -22,6 +22,8 @@ PATIENCE_SECONDS = 10.0
 RETURN_SECONDS = 10.0
 # Requests that wait for each worker, so that none has to wait for the next.
 _AHEAD = 3
+# Those of Dask that have levels of their own.
+_LOGGERS = ("distributed", "distributed.client")
 _MISSING = (
     "A Dask cluster needs the package dask[distributed]. Install it in this Python with pip, or "
     "leave --scheduler and --local-cluster out."
@@ -49,8 +51,9 @@ def rows(
         distributed: Any = import_module("distributed")
     except ImportError as error:
         raise SuppleError(_MISSING) from error
-    # Its own messages on lost workers come with tracebacks.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # Its own messages on lost workers and schedulers come with tracebacks.
+    for logger in _LOGGERS:
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         where: Any = address
         if address is None:

@@ -41,7 +41,7 @@ def run_one(request: dict[str, Any]) -> Row:
             Supple that is wanted.
     """
     if request["version"] != version():
-        said = f"runs Supple {version()}, and the sweep Supple {request['version']}"
+        said = f"it runs Supple {version()}, and the sweep needs {request['version']}"
         return {"error": said, "unfit": VERSION}
     folder, index = Path(request["folder"]), int(request["index"])
     row: Row = {}

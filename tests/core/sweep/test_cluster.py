@@ -90,7 +90,9 @@ def test_a_worker_that_comes_later_with_another_version_is_left_out(
     monkeypatch.setattr(cluster, "RETURN_SECONDS", 0.3)
     requests = iter([{"folder": str(tmp_path), "index": 0, "version": "0.0.9"}])
     messages: list[str] = []
-    said = rf"No worker is left to go on: tcp://\S+: runs Supple {version()}, and the sweep"
+    said = (
+        rf"No worker is left to go on: tcp://\S+: it runs Supple {version()}, and the sweep needs"
+    )
     with pytest.raises(SuppleError, match=said):
         list(cluster.rows(requests, dask.scheduler_address, None, messages.append))
     assert len(messages) == 2
@@ -130,7 +132,9 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_a_scheduler_that_dies_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_that_dies_is_reported_without_tracebacks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     file, begin = tmp_path / "scheduler.json", [sys.executable, "-m", "dask"]
     where = ["--scheduler-file", str(file), "--no-dashboard"]
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -138,7 +142,7 @@ def test_a_scheduler_that_dies_is_said(tmp_path: Path, monkeypatch: pytest.Monke
         [*begin, "scheduler", "--host", "127.0.0.1", "--port", "0", *where], **quiet
     )
     subprocess.Popen([*begin, "worker", "--no-nanny", "--nthreads", "1", *where], **quiet)
-    while not file.exists():
+    while not (file.exists() and file.read_text().endswith("}")):
         assert scheduler.poll() is None
         time.sleep(0.01)
     address = json.loads(file.read_text())["address"]
@@ -149,6 +153,7 @@ def test_a_scheduler_that_dies_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     scheduler.kill()
     with pytest.raises(SuppleError, match=f"The Dask scheduler at {address} is gone"):
         list(rows)
+    assert not caplog.records
 
 
 @pytest.mark.parametrize("lost", [CancelledError(), distributed.comm.CommClosedError("reset")])
