@@ -70,6 +70,20 @@ samples of the pins a frame, before the solver begins. It includes Blender's own
 the same frames. {when}
 
 """
+SWEEPS = """
+## Sweeps
+A block of jelly falls on the ground, {runs} times with {frames} frames (`sweep_scaling`). A run
+takes {run:.1f} processor seconds. The seconds are those of a whole sweep, with the start of the
+processes and the results. The overhead is the processor time beside the runs, without the start.
+Other programs used the machine meanwhile: its load was {load:g}. {when}
+
+"""
+PLANNER = """
+A dry run of {planned} runs of `sample_scenes/jelly_drop.blend` takes {seconds:g} s and
+{memory} MB from the job folder of the scene. The command that also reads the .blend file takes
+{whole_seconds:g} s and, with Blender's module beside the planner, {whole_memory} MB.
+
+"""
 TETS = """
 ## Time against tets
 The same second at E = 1e5 Pa, each engine with the fewest steps that survive it
@@ -104,6 +118,7 @@ def text(figures: dict[str, Any]) -> str:
         "".join(part(figures) for part in (_implicit, _substep, _integrators))
         + contact_section.section(figures)
         + _capture(figures)
+        + _sweeps(figures)
         + pile_section.section(figures)
         + side_by_side.section(figures, [case.name for case in CASES])
         + _growth(figures)
@@ -212,6 +227,41 @@ def _capture(figures: dict[str, Any]) -> str:
         for label, run in (("first run", "first"), ("median of those after it", "median"))
     ]
     return words + table(head, lines)
+
+
+def _sweeps(figures: dict[str, Any]) -> str:
+    """Return nothing for figures that were measured before this one was."""
+    if "sweep_scaling" not in figures:
+        return ""
+    measured = figures["sweep_scaling"]
+    planner = measured["planner"]
+    words = SWEEPS.format(
+        runs=measured["runs"],
+        frames=measured["frames"],
+        run=measured["run_processor_s"],
+        load=measured["load"],
+        when=when(figures, "sweep_scaling"),
+    )
+    rows = [
+        (
+            row["way"],
+            f"{row['seconds']:.1f}",
+            f"{row['times_faster']:.2f}",
+            f"{100.0 * row['overhead']:.1f} %" if "overhead" in row else "",
+        )
+        for row in measured["ways"]
+    ]
+    return (
+        words
+        + table(("", "seconds", "times as fast", "overhead"), rows)
+        + PLANNER.format(
+            planned=planner["runs"],
+            seconds=planner["seconds"],
+            memory=planner["peak_mb"],
+            whole_seconds=planner["with_blender_seconds"],
+            whole_memory=planner["with_blender_peak_mb"],
+        )
+    )
 
 
 def _growth(figures: dict[str, Any]) -> str:

@@ -22,6 +22,7 @@ import numpy as np
 from supple.core import Ground, Scene, SoftBody, SurfaceMesh
 from supple.core.job import Job, Settings
 from supple.core.job.worker import work
+from supple.core.machine import thread_variables
 from supple.core.materials import NeoHookean
 from supple.core.sweep import Span, Sweep, make
 from supple.core.sweep import cluster as on_cluster
@@ -51,7 +52,8 @@ def run() -> dict[str, Any]:
     # Compiles what is not, and is not measured.
     _alone()
     load = round(os.getloadavg()[0], 1)
-    alone, ways = [], {name: [] for name in _WAYS}
+    alone: list[float] = []
+    ways: dict[str, list[tuple[float, float]]] = {name: [] for name in _WAYS}
     for _ in range(REPEATS):
         alone.append(_alone())
         for name in _WAYS:
@@ -61,7 +63,11 @@ def run() -> dict[str, Any]:
     rows = []
     for name, measured in ways.items():
         total = min(each for each, _ in measured)
-        row = {"way": name, "seconds": round(total, 2), "times_faster": round(one / total, 2)}
+        row: dict[str, Any] = {
+            "way": name,
+            "seconds": round(total, 2),
+            "times_faster": round(one / total, 2),
+        }
         if name.startswith("1 "):
             row["overhead"] = round(min(each for _, each in measured) / runs_s - 1.0, 3)
         rows.append(row)
@@ -91,7 +97,7 @@ def _alone() -> float:
     code = "from supple.benchmarks.sweep_scaling import runs_alone; print(runs_alone())"
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env={**os.environ, **on_processes.thread_variables(1)},
+        env={**os.environ, **thread_variables(1)},
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -139,7 +145,7 @@ def _sweep(way: str) -> tuple[float, float]:
 
 
 def _processor_seconds() -> float:
-    """Of this process and its children so far."""
+    """Processor seconds of this process and its children so far."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (
         time.process_time()
@@ -190,8 +196,7 @@ def _planner() -> dict[str, Any]:
 
 
 def _measured(command: list[str]) -> tuple[float, int]:
-    """Seconds of a program, and the most memory of it and its children; what processes share
-    counts once (Linux)."""
+    """Seconds of a program, and the most resident memory of it and its children, summed (Linux)."""
     began, peak = time.perf_counter(), 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
@@ -203,7 +208,7 @@ def _measured(command: list[str]) -> tuple[float, int]:
 
 
 def _family(pid: int) -> list[int]:
-    """A process and its children, and theirs."""
+    """The ids of a process, of its children and of theirs."""
     members = [pid]
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -219,4 +224,4 @@ def _bytes(pid: int) -> int:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:  # it has ended
         return 0
-    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Rss:"))
