@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from functools import partial
 from typing import ClassVar
+
+from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..system import System
@@ -19,12 +22,12 @@ from .explicit_stepper import (
 )
 from .fixed_step_integrator import FixedStepIntegrator
 from .mesh_contact_step import MeshContactStep
-from .stability import Spectrum, spectrum
+from .stability import Spectrum, spectrum, spectrum_at
 
 # Default steps are this fraction of the stability limit at rest: compressed tets are stiffer.
 SAFETY_FACTOR = 0.5
-# Where surfaces meet, of those: pressed tets are stiffer still, and contacts are made linear.
-CONTACT_STEP_RATIO = 0.5
+# The same of the limit where bodies are deformed, once that is known.
+DEFORMED_SAFETY_FACTOR = 0.8
 
 
 class ExplicitIntegrator(FixedStepIntegrator):
@@ -40,7 +43,7 @@ class ExplicitIntegrator(FixedStepIntegrator):
         if why := why_no_contact(system):
             raise SceneError(f"{system.names}: {self.label} {why}")
         contact = MeshContactStep(system)
-        return self._stepper(system, substeps, CONTACT_STEP_RATIO, contact=contact)
+        return self._stepper(system, substeps, contact=contact)
 
     def contact_free_stepper(
         self,
@@ -53,22 +56,22 @@ class ExplicitIntegrator(FixedStepIntegrator):
         Args:
             records_positions: whether it samples positions through its last frame.
         """
-        return self._stepper(system, substeps, 1.0, records_positions)
+        return self._stepper(system, substeps, records_positions)
 
     def _stepper(
         self,
         system: System,
         substeps: int | None,
-        step_ratio: float,
         records_positions: bool = False,
         contact: MeshContactStep | None = None,
     ) -> ExplicitStepper:
         vibrations, options = spectrum(system), (records_positions, contact)
         longest = system.frame_times.longest
         if substeps is None:
-            needed = max(1, math.ceil(longest / (step_ratio * self.default_step(vibrations))))
+            needed = max(1, math.ceil(longest / self.default_step(vibrations)))
             refuse_too_many(system, self.label, needed)
-            return ExplicitStepper(self, system, needed, True, *options)
+            deformed = None if contact is None else partial(self.deformed_step, system)
+            return ExplicitStepper(self, system, needed, True, *options, deformed)
         limit = self.stability_limit(vibrations)
         if longest / substeps > limit:
             cure = more_substeps(math.ceil(longest / limit))
@@ -78,6 +81,10 @@ class ExplicitIntegrator(FixedStepIntegrator):
     @abstractmethod
     def stability_limit(self, spectrum: Spectrum) -> float:
         """In seconds; longer ones are known to diverge."""
+
+    def deformed_step(self, system: System, positions: Tensor) -> float:
+        """In seconds, the longest one where bodies are deformed as they are at (3, N) positions."""
+        return DEFORMED_SAFETY_FACTOR * self.stability_limit(spectrum_at(system, positions))
 
     def default_step(self, spectrum: Spectrum) -> float:
         """In seconds, where nobody chooses one."""

@@ -94,6 +94,8 @@ class MeshContactStep:
         )
         #: (V,) of the surface, by nodes.
         self.points_of = surface.interpolation(system.vertex_count)
+        #: In metres, how far surfaces are from each other where they begin to push, at most.
+        self.reach = float(distances.max())
         self._ground = ground_points(system)
         start = system.initial_positions, system.initially_inverted
         self._tets = HeightFloor(system.elasticities, *start).parts

@@ -18,6 +18,9 @@ from ..system import System
 # The Rayleigh quotient approaches the largest eigenvalue from below; this many products bring it
 # within a few per cent, which the margin of the caller covers.
 POWER_ITERATIONS = 50
+# The same where bodies are deformed, estimated before each frame with contact: within 6 % of what 80
+# products tell, in a cup of crushed cubes.
+DEFORMED_ITERATIONS = 10
 # Of the finite difference, in units of the shortest wave's length: far above rounding, far below
 # where the material's nonlinearity would be felt.
 DIFFERENCE_RATIO = 1e-4
@@ -71,51 +74,61 @@ def _spectrum(system: System) -> Spectrum:
         for part in posed:
             part.act(part.fastest_poses[min(index, len(part.fastest_poses) - 1)])
             rest[:, part.body] = part.parameters
-        rates.append(_viscous_rate(system, rest))
+        rates.append(_viscous_rate(system, rest, POWER_ITERATIONS))
     # Frequencies by the bound: what swings about a pose that squeezes tets squeezes them more.
     return Spectrum(ratio * at_rest.frequency, max(rates))
 
 
-def _spectrum_at(system: System, rest: Tensor) -> Spectrum:
-    """At (3, N) positions without stress."""
+def spectrum_at(system: System, positions: Tensor) -> Spectrum:
+    """Estimate the spectrum at (3, N) positions, by the forces that hold now: what is pressed or
+    stretched vibrates faster than at rest."""
+    return _spectrum_at(system, positions, DEFORMED_ITERATIONS)
+
+
+def _spectrum_at(system: System, positions: Tensor, iterations: int = POWER_ITERATIONS) -> Spectrum:
+    """At (3, N) positions, by so many products."""
     scale = DIFFERENCE_RATIO * system.shortest_edge()
 
     def stiffness(direction: Tensor) -> Tensor:
-        difference = torch.zeros_like(rest)
-        system.add_gradient(rest - scale * direction, difference)
+        difference = torch.zeros_like(positions)
+        system.add_gradient(positions - scale * direction, difference)
         difference.neg_()
-        system.add_gradient(rest + scale * direction, difference)
+        system.add_gradient(positions + scale * direction, difference)
         return difference / (2.0 * scale)
 
-    frequency = math.sqrt(_largest_eigenvalue(system, stiffness))
-    return Spectrum(max(MIN_FREQUENCY_RAD_PER_S, frequency), _viscous_rate(system, rest))
+    frequency = math.sqrt(_largest_eigenvalue(system, stiffness, iterations))
+    rate = _viscous_rate(system, positions, iterations)
+    return Spectrum(max(MIN_FREQUENCY_RAD_PER_S, frequency), rate)
 
 
-def _viscous_rate(system: System, rest: Tensor) -> float:
-    """κ at (3, N) positions, in 1/s."""
+def _viscous_rate(system: System, positions: Tensor, iterations: int) -> float:
+    """κ at (3, N) positions, in 1/s, by so many products."""
     if not system.is_dissipative:
         return 0.0
     # Wind blows at what does not move, too.
-    still = torch.zeros_like(rest)
-    system.add_rate_forces(rest, torch.zeros_like(rest), still)
+    still = torch.zeros_like(positions)
+    system.add_rate_forces(positions, torch.zeros_like(positions), still)
 
     def viscosity(direction: Tensor) -> Tensor:
         forces = -still
-        system.add_rate_forces(rest, direction, forces)
+        system.add_rate_forces(positions, direction, forces)
         return forces
 
-    return _largest_eigenvalue(system, viscosity)
+    return _largest_eigenvalue(system, viscosity, iterations)
 
 
-def _largest_eigenvalue(system: System, operator: Callable[[Tensor], Tensor]) -> float:
-    """Return the largest eigenvalue of M⁻¹ times a symmetric operator on (3, N) directions."""
+def _largest_eigenvalue(
+    system: System, operator: Callable[[Tensor], Tensor], iterations: int
+) -> float:
+    """Return the largest eigenvalue of M⁻¹ times a symmetric operator on (3, N) directions, by so
+    many products."""
     # A fixed start vector, so that the same scene gets the same step; float64 on the CPU
     # generator, so that every device does.
     generator = torch.Generator().manual_seed(0)
     start = torch.randn((3, system.vertex_count), generator=generator, dtype=torch.float64)
     direction = start.to(system.mass) * system.free
     eigenvalue = 0.0
-    for _ in range(POWER_ITERATIONS):
+    for _ in range(iterations):
         direction = direction / direction.abs().max()
         image = system.inverse_mass * operator(direction)
         weighted = system.mass * direction

@@ -146,7 +146,8 @@ def test_a_frame_with_contact_that_diverges_is_tried_twice_and_then_calmed(
     assert calm
     assert {frame.report.because for frame in calm} == {"explicit steps diverge"}
     assert {frame.report.integrator for frame in calm} == {"Implicit Euler"}
-    substeps = with_contact.substeps
+    # Bodies are so fast that a frame begins with twice the steps of bodies at rest.
+    substeps = 2 * with_contact.substeps
     assert tried == [(frame.index - 1, n) for frame in calm for n in (substeps, 2 * substeps)]
 
 

@@ -291,3 +291,26 @@ def test_inner_edges_of_a_floor_do_not_brake_what_slides_over_them() -> None:
     *_, frame = checked(simulator, 5)
     assert frame.report.solver_statistics.contacts > 0
     assert momenta(simulator)[0, 0] > 0.98 * began
+
+
+def steps_of_a_frame(speed: float, stretch: float) -> tuple[int, int]:
+    """The steps of a cube far above a floor, and those that bodies at rest take."""
+    cube = block((2, 2, 2), (0.1, 0.1, 0.1), (0.0, 0.0, 1.0))
+    body = SoftBody(cube, StableNeoHookean(5e4, 0.4), velocity=(speed, 0.0, 0.0))
+    scene = Scene([body], colliders=[tiles(2, 0.05)], gravity=WEIGHTLESS, contact=Contact())
+    simulator = Simulator(scene, SymplecticEuler())
+    simulator.state.positions[0] *= stretch
+    (frame,) = checked(simulator, 1)
+    return frame.report.substeps, stepper_of(simulator).substeps
+
+
+def test_a_frame_takes_twice_the_steps_where_bodies_go_farther_than_contacts_reach() -> None:
+    # d̂ of the cube is 0.5 mm, and 27 steps of 41.7 ms / 27 make 0.15 mm at 0.1 m/s.
+    slow, at_rest = steps_of_a_frame(0.1, 1.0)
+    assert slow == at_rest
+    assert steps_of_a_frame(9.0, 1.0) == (2 * at_rest, at_rest)
+
+
+def test_a_frame_takes_more_steps_where_bodies_are_stretched_but_no_more_than_twice() -> None:
+    steps, at_rest = steps_of_a_frame(0.0, 1.7)
+    assert at_rest < steps <= 2 * at_rest
