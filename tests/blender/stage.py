@@ -30,6 +30,11 @@ ADDON = "bl_ext.user_default.supple"
 TICK = 0.001  # seconds between steps; Blender handles all waiting events in between
 # Where buttons are in the sidebar's width; most are in the first column.
 COLUMNS = (0.15, 0.9, 0.4, 0.65)
+# Numbers that are typed need the character beside the key.
+_DIGITS = {
+    **{str(digit): key for digit, key in enumerate(("ZERO", "ONE", "TWO", "THREE", "FOUR"))},
+    **{str(5 + digit): key for digit, key in enumerate(("FIVE", "SIX", "SEVEN", "EIGHT", "NINE"))},
+}
 Steps = Generator[None, None, None]
 
 
@@ -126,7 +131,9 @@ class Ui:
         if os.environ.get("DISPLAY") and shutil.which(
             "import"
         ):  # ImageMagick's; under Xvfb Blender's own picture is black
-            subprocess.run(["import", "-window", "root", path], check=True, timeout=30)
+            # Stronger compression takes longer than all else on a busy machine.
+            fast = ["-define", "png:compression-level=1"]
+            subprocess.run(["import", "-window", "root", *fast, path], check=True, timeout=120)
         else:
             with self.context():
                 bpy.ops.screen.screenshot(filepath=path)
@@ -176,9 +183,9 @@ class Ui:
         self._event(kind, "RELEASE", **modifiers)
         yield
 
-    def _event(self, kind: str, value: str, **modifiers: bool) -> None:
+    def _event(self, kind: str, value: str, **details: Any) -> None:
         x, y = self._mouse
-        self.window.event_simulate(type=kind, value=value, x=x, y=y, **modifiers)
+        self.window.event_simulate(type=kind, value=value, x=x, y=y, **details)
 
     def stop_playing(self) -> Steps:
         """Stop the animation where it plays, as it does after a simulation."""
@@ -251,11 +258,27 @@ class Ui:
         assert not self.problems(), self.problems()
 
     def delete_selected(self) -> Steps:
-        """Delete the selected objects."""
+        """Press X and Enter over the 3D view, which deletes the selected objects."""
+        count = len(bpy.data.objects)
         yield from self.hover()
-        with self.context():
-            bpy.ops.object.delete()
-        yield from self.wait(0.2)
+        yield from self.key("X")
+        yield from self.wait(0.5)
+        yield from self.key("RET")
+        yield from self.wait_for(lambda: len(bpy.data.objects) < count, "the objects to be deleted")
+
+    def transform(self, operator: str, axis: str, amount: str) -> Steps:
+        """Press an operator's key, an axis, the digits of an amount, and Enter over the 3D view."""
+        yield from self.hover()
+        for key in (operator, axis):
+            yield from self.key(key)
+            yield from self.wait(0.2)
+        for digit in amount:
+            self._event(_DIGITS[digit], "PRESS", unicode=digit)
+            yield
+            self._event(_DIGITS[digit], "RELEASE")
+            yield from self.wait(0.2)
+        yield from self.key("RET")
+        yield from self.wait(0.3)
 
     def press_i(self, obj: bpy.types.Object) -> Steps:
         """Press I over the 3D view, which keys the selected object at the present frame."""

@@ -27,7 +27,6 @@ def scenario(ui: Ui) -> Steps:
         bpy.context.scene.frame_set(frame)
         plate.location.z = height
         yield from ui.press_i(plate)
-    bpy.context.scene.frame_set(1)
     yield from ui.simulate_cleanly()
     heights = {frame: float(np.ptp(ui.shape(ball, frame)[:, 2])) for frame in (1, 18, 36)}
     assert heights[18] < 0.75 * heights[1], heights

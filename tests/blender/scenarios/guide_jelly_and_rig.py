@@ -68,10 +68,14 @@ def _pin_to_a_rig(ui: Ui) -> Steps:
     ui.activate(armature.name)
     yield from ui.press_i(armature)
     bpy.context.scene.frame_set(20)
-    armature.location.x += 3.0
+    yield from ui.transform("G", "X", "3")
     yield from ui.press_i(armature)
-    bpy.context.scene.frame_set(1)
-    ui.activate(sphere.name)
+    # In the view, the ball lies before the armature, which has moved with it.
+    side = location_3d_to_region_2d(
+        region, ui.area().spaces.active.region_3d, Vector((3.5, -0.6, -0.2))
+    )
+    yield from ui.click(region.x + side.x, region.y + side.y)
+    yield from ui.wait_for(lambda: bpy.context.object == sphere, "the sphere to be selected")
     yield from ui.make_soft(sphere)
     sphere.supple.pin_group = "Group"
     yield from ui.simulate_cleanly()

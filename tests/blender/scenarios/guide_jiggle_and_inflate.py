@@ -22,9 +22,8 @@ def _jiggle(ui: Ui) -> Steps:
     monkey = yield from ui.new_object("jiggle", 48, bpy.ops.mesh.primitive_monkey_add)
     yield from ui.press_i(monkey)
     bpy.context.scene.frame_set(12)
-    monkey.rotation_euler.z += np.pi / 2
+    yield from ui.transform("R", "Z", "90")
     yield from ui.press_i(monkey)
-    bpy.context.scene.frame_set(1)
     yield from ui.make_soft(monkey, "supple.jiggle")
     assert "Jiggle" in monkey.vertex_groups
     yield from ui.simulate_cleanly()
@@ -51,7 +50,6 @@ def _inflate(ui: Ui) -> Steps:
         bpy.context.scene.frame_set(frame)
         props.target_volume = volume
         assert props.keyframe_insert("target_volume")
-    bpy.context.scene.frame_set(1)
     yield from ui.simulate_cleanly()
     widths = {frame: float(np.ptp(ui.shape(sphere, frame)[:, 0])) for frame in (1, 60)}
     assert widths[60] > 1.25 * widths[1], widths
