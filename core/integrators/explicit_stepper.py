@@ -28,8 +28,8 @@ MAX_RETRIES = 6
 # Of a frame, for which nobody asked: what needs more is for implicit steps.
 MAX_SUBSTEPS = 100_000
 # A frame with contact begins with so many times the substeps of bodies at rest at most: eight cubes
-# that blades crush in a cup go inside out (J = -1.3) where it takes all that the few tets in question
-# ask for, and stay above J = 0.1 so.
+# that blades crush in a cup go inside out (J = -1.3) where it takes all that the few tets in
+# question ask for, and stay above J = 0.1 so.
 MAX_CONTACT_RATIO = 2
 # Positions are sampled so often through a frame, as substeps allow.
 MAX_SAMPLES = 8

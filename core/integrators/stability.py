@@ -18,8 +18,8 @@ from ..system import System
 # The Rayleigh quotient approaches the largest eigenvalue from below; this many products bring it
 # within a few per cent, which the margin of the caller covers.
 POWER_ITERATIONS = 50
-# The same where bodies are deformed, estimated before each frame with contact: within 6 % of what 80
-# products tell, in a cup of crushed cubes.
+# The same where bodies are deformed, estimated before each frame with contact: within 6 % of what
+# 80 products tell, in a cup of crushed cubes.
 DEFORMED_ITERATIONS = 10
 # Of the finite difference, in units of the shortest wave's length: far above rounding, far below
 # where the material's nonlinearity would be felt.
