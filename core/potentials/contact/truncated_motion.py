@@ -87,7 +87,7 @@ class TruncatedMotion:
         self._dhats_of = Candidates.none(), np.empty(0)
         #: The work of pins and colliders by the impulses of the last moves, in joules.
         self.work = 0.0
-        #: Of which pairs of objects some have been divided by planes; for others to empty.
+        #: Of which pairs of objects some would have collided and were divided; for others to empty.
         self.divided_objects: set[tuple[int, int]] = set()
 
     def forget_candidates(self) -> None:
@@ -160,7 +160,6 @@ class TruncatedMotion:
                 self.work += float(push_apart(rows, stencils, points, *arguments, *tets, moves))
                 _limit(moves, longest)
         step_sizes, divided = self._divide(nodes, points, moves, least)
-        self.divided_objects |= divided
         moves = step_sizes[:, None] * moves
         after = self.carried(points, moves)
         candidates.distances = self._find_collisions(points, after, least)[1]
@@ -218,6 +217,8 @@ class TruncatedMotion:
         pair_arguments = (stencils, points, floors)
         node_arguments = (self._points_of, owners, moves, step_sizes)
         is_divided = divide(pairs, collides[pairs], *pair_arguments, *node_arguments)
+        # Planes may divide others, too, where many moves get shorter.
+        self.divided_objects |= self._objects_of(pairs[is_divided & collides[pairs]])
         return step_sizes[owners], self._objects_of(pairs[is_divided])
 
     def _objects_of(self, pairs: NDArray[np.int64]) -> set[tuple[int, int]]:
