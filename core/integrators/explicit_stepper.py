@@ -94,21 +94,23 @@ class ExplicitStepper(TimeStepper):
         return f"{2 * self._max_substeps if self.adapts else self.substeps} substeps"
 
     @property
+    def _most_with_contact(self) -> int:
+        """The substeps that contact asks for at most when a frame begins."""
+        return self.substeps * (1 if self._deformed_step is None else MAX_CONTACT_RATIO)
+
+    @property
     def _max_substeps(self) -> int:
-        return self.substeps << self.max_retries if self.adapts else self.substeps
+        return self._most_with_contact << self.max_retries if self.adapts else self.substeps
 
     def advance(self, state: State) -> State:
         system = self._system
         before = system.energies(state)
         substeps = self._substeps(state)
-        most = self._max_substeps
-        if self._deformed_step is not None:
-            most *= MAX_CONTACT_RATIO
         while True:
             after = self._stable_frame(before, replace(state, substeps=substeps))
             if after is not None:
                 return after
-            if 2 * substeps > most:
+            if 2 * substeps > self._max_substeps:
                 break
             substeps *= 2
         cure = more_substeps(2 * substeps)
@@ -144,22 +146,26 @@ class ExplicitStepper(TimeStepper):
         return replace(state, velocities=velocities - wobble + slowed(mass, wobble, excess))
 
     def _substeps(self, state: State) -> int:
-        """To begin with: what is deformed, or has flowed flat, vibrates faster, and contacts are
-        made linear anew where surfaces have gone as far as they reach."""
+        """To begin with: what has flowed flat vibrates faster."""
         if not self.adapts:
             return state.substeps
         needed = self.substeps
         if state.plastic is not None:
             needed = math.ceil(self.substeps * self._system.plastic_flow.frequency_ratio)
-        if self._deformed_step is not None:
-            # As many as this frame needs, whatever the one before did.
-            assert self.contact is not None
-            seconds = self._system.frame_times.of(state.frame)
-            speed = float(torch.linalg.vector_norm(state.velocities, dim=0).max())
-            rates = 1.0 / self._deformed_step(state.positions), speed / self.contact.reach
-            needed = max(needed, LEAST_CONTACT_SUBSTEPS, math.ceil(seconds * max(rates)))
-            return min(needed, MAX_CONTACT_RATIO * self.substeps)
-        return min(max(state.substeps, needed), self._max_substeps)
+        # With contact as many as this frame needs, whatever the one before did.
+        others = state.substeps if self._deformed_step is None else self._contact_substeps(state)
+        return min(max(others, needed), self._max_substeps)
+
+    def _contact_substeps(self, state: State) -> int:
+        """The substeps that contact asks for: what is deformed vibrates faster, and contacts are
+        made linear anew where surfaces have gone as far as they reach."""
+        assert self.contact is not None and self._deformed_step is not None
+        most, seconds = self._most_with_contact, self._system.frame_times.of(state.frame)
+        speed = float(torch.linalg.vector_norm(state.velocities, dim=0).max())
+        needed = max(LEAST_CONTACT_SUBSTEPS, math.ceil(seconds * speed / self.contact.reach))
+        if needed < most:
+            needed = max(needed, math.ceil(seconds / self._deformed_step(state.positions)))
+        return min(needed, most)
 
     def _frame(self, start: State) -> tuple[State, float, float]:
         """The state a frame later, the work that moving pins, colliders, barriers between surfaces

@@ -27,6 +27,7 @@ from supple.core.integrators import (
     RungeKutta4,
     SymplecticEuler,
 )
+from supple.core.integrators.contact_failures import DivergedStepError
 from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.kernels.barrier import surface_force
 from supple.core.kernels.contact_constraints import GROUND
@@ -34,6 +35,7 @@ from supple.core.materials import StableNeoHookean
 from supple.core.potentials.height_floor import FLOOR_RATIO, HeightRatios
 from supple.core.scene.contact_settings import ContactSurface
 from supple.core.simulator import Frame
+from supple.core.state import State
 from supple.tests.core.touching import plate
 from supple.verification.meshes import block, irregular_block
 from supple.verification.scene_intersections import scene_intersections
@@ -314,3 +316,32 @@ def test_a_frame_takes_twice_the_steps_where_bodies_go_farther_than_contacts_rea
 def test_a_frame_takes_more_steps_where_bodies_are_stretched_but_no_more_than_twice() -> None:
     steps, at_rest = steps_of_a_frame(0.0, 1.7)
     assert at_rest < steps <= 2 * at_rest
+
+
+def test_what_has_flowed_flat_takes_the_steps_it_needs_beside_contact_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    simulator = Simulator(meeting(), SymplecticEuler())
+    stepper = stepper_of(simulator)
+    flow = type(simulator.system.plastic_flow)
+    monkeypatch.setattr(flow, "frequency_ratio", property(lambda _: 5.0))
+    flowed = replace(simulator.state, plastic=torch.zeros(0))
+    assert stepper._substeps(flowed) == 5 * stepper.substeps
+
+
+def test_the_most_work_of_a_frame_with_contact_is_that_of_all_its_tries(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    simulator = Simulator(meeting(), SymplecticEuler())
+    stepper, tried = stepper_of(simulator), list[int]()
+
+    def diverge(start: State) -> None:
+        tried.append(start.substeps)
+        raise DivergedStepError("explicit steps diverge")
+
+    monkeypatch.setattr(stepper, "_frame", diverge)
+    with pytest.raises(DivergedStepError):
+        list(simulator.run(1))
+    # Half as many were tried before each, down to the number that the frame began with.
+    assert stepper.most_work == f"{2 * tried[-1]} substeps"
+    assert sum(tried) <= 2 * tried[-1]
