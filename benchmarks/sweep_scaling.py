@@ -22,7 +22,7 @@ import numpy as np
 from supple.core import Ground, Scene, SoftBody, SurfaceMesh
 from supple.core.job import Job, Settings
 from supple.core.job.worker import work
-from supple.core.machine import thread_variables
+from supple.core.machine import kilobytes, thread_variables
 from supple.core.materials import NeoHookean
 from supple.core.sweep import Span, Sweep, make
 from supple.core.sweep import cluster as on_cluster
@@ -200,7 +200,7 @@ def _measured(command: list[str]) -> tuple[float, int]:
     began, peak = time.perf_counter(), 0
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         while process.poll() is None:
-            peak = max(peak, sum(map(_bytes, _family(process.pid))))
+            peak = max(peak, sum(map(_resident, _family(process.pid))))
             time.sleep(_SAMPLED_SECONDS)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
@@ -219,9 +219,6 @@ def _family(pid: int) -> list[int]:
     return members
 
 
-def _bytes(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:  # it has ended
-        return 0
-    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Rss:"))
+def _resident(pid: int) -> int:
+    """The bytes of a process in memory; 0 once it has ended."""
+    return kilobytes(Path(f"/proc/{pid}/smaps_rollup"), "Rss") or 0

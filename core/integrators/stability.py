@@ -64,7 +64,7 @@ def _spectrum(system: System) -> Spectrum:
     for part in system.elasticities:
         if part.rest_shape is not None:
             part.rest_shape.put_into(rest)
-    at_rest = _spectrum_at(system, rest)
+    at_rest = spectrum_at(system, rest, POWER_ITERATIONS)
     posed = [part for part in system.elasticities if isinstance(part, PosedElasticity)]
     ratio = max((part.frequency_ratio for part in posed), default=1.0)
     if ratio == 1.0:
@@ -79,14 +79,11 @@ def _spectrum(system: System) -> Spectrum:
     return Spectrum(ratio * at_rest.frequency, max(rates))
 
 
-def spectrum_at(system: System, positions: Tensor) -> Spectrum:
-    """Estimate the spectrum at (3, N) positions, by the forces that hold now: what is pressed or
-    stretched vibrates faster than at rest."""
-    return _spectrum_at(system, positions, DEFORMED_ITERATIONS)
-
-
-def _spectrum_at(system: System, positions: Tensor, iterations: int = POWER_ITERATIONS) -> Spectrum:
-    """At (3, N) positions, by so many products."""
+def spectrum_at(
+    system: System, positions: Tensor, iterations: int = DEFORMED_ITERATIONS
+) -> Spectrum:
+    """Estimate the spectrum at (3, N) positions by so many products, with the forces that hold now:
+    what is pressed or stretched vibrates faster than at rest."""
     scale = DIFFERENCE_RATIO * system.shortest_edge()
 
     def stiffness(direction: Tensor) -> Tensor:

@@ -31,10 +31,7 @@ TICK = 0.001  # seconds between steps; Blender handles all waiting events in bet
 # Where buttons are in the sidebar's width; most are in the first column.
 COLUMNS = (0.15, 0.9, 0.4, 0.65)
 # Numbers that are typed need the character beside the key.
-_DIGITS = {
-    **{str(digit): key for digit, key in enumerate(("ZERO", "ONE", "TWO", "THREE", "FOUR"))},
-    **{str(5 + digit): key for digit, key in enumerate(("FIVE", "SIX", "SEVEN", "EIGHT", "NINE"))},
-}
+_DIGITS = ("ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE")
 Steps = Generator[None, None, None]
 
 
@@ -273,9 +270,9 @@ class Ui:
             yield from self.key(key)
             yield from self.wait(0.2)
         for digit in amount:
-            self._event(_DIGITS[digit], "PRESS", unicode=digit)
+            self._event(_DIGITS[int(digit)], "PRESS", unicode=digit)
             yield
-            self._event(_DIGITS[digit], "RELEASE")
+            self._event(_DIGITS[int(digit)], "RELEASE")
             yield from self.wait(0.2)
         yield from self.key("RET")
         yield from self.wait(0.3)

@@ -117,7 +117,7 @@ class PersistentCandidates:
         rests = step == 0.0 and not velocities.any()
         self._until = math.inf if rests else duration
         self._path_velocities, self._origins = velocities.copy(), before - since * velocities
-        deviations = _lengths(after - before - (step - since) * velocities)
+        deviations = lengths(after - before - (step - since) * velocities)
         self._allowed = self._allowance(np.ones(len(before), bool), deviations, steps, step)
         self._ends = self._origins + duration * velocities
         reach = self._radii + self._allowed
@@ -137,7 +137,7 @@ class PersistentCandidates:
         self._path_velocities[leaving] = velocities
         self._origins[leaving] = start - since * velocities
         self._ends[leaving] = start + (self._until - since) * velocities
-        deviations = _lengths(after[leaving] - start - left * velocities)
+        deviations = lengths(after[leaving] - start - left * velocities)
         self._allowed[leaving] = self._allowance(leaving, deviations, steps, step)
         reach = self._radii + self._allowed
         self._swept = self._broad_phase.sweep_moved(
@@ -173,7 +173,7 @@ class PersistentCandidates:
 
     def _horizon(self, step: float) -> int:
         """Steps to build candidates for: what goes on together has to be looked at less often."""
-        apart = _lengths(self._velocities - self._velocities.mean(axis=0)).max(initial=0.0)
+        apart = lengths(self._velocities - self._velocities.mean(axis=0)).max(initial=0.0)
         steps = PATH_RATIO * self._mean_edge / max(apart * step, SHORTEST_PATH)
         return int(min(MAX_STEPS, max(MIN_STEPS, steps)))
 
@@ -184,5 +184,6 @@ class PersistentCandidates:
         self._elapsed += step
 
 
-def _lengths(vectors: Points) -> Values:
+def lengths(vectors: Points) -> Values:
+    """Return the (N,) lengths of (N, 3) vectors."""
     return np.asarray(np.sqrt(np.einsum("vi,vi->v", vectors, vectors)))

@@ -23,7 +23,7 @@ from ...kernels.flat_tets import FlatTets
 from ...kernels.ground_constraints import GroundLaws
 from ..height_floor import FLOOR_RATIO as MIN_HEIGHT_RATIO
 from .candidates import Candidates
-from .persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
+from .persistent_candidates import POINTS_PER_THREAD, PersistentCandidates, lengths
 from .rest_distance import pair_distances
 from .surface import CollisionSurface
 
@@ -242,12 +242,11 @@ def longest_move(moves: Points, distances: Values) -> float:
         moves: (N, 3) as wished, in metres.
         distances: (O, O) d̂ of every two objects, in metres.
     """
-    longest = float(np.sqrt(np.einsum("ni,ni->n", moves, moves).max(initial=0.0)))
-    return 2.0 * longest + float(distances.max())
+    return 2.0 * float(lengths(moves).max(initial=0.0)) + float(distances.max())
 
 
 def _limit(moves: Points, longest: float) -> None:
     """Shortens (N, 3) moves that are longer, since what is pinched would be shot out of there."""
-    lengths = np.sqrt(np.einsum("ni,ni->n", moves, moves))
-    if (lengths > longest).any():
-        moves *= np.minimum(1.0, longest / np.maximum(lengths, TINY_LENGTH))[:, None]
+    present = lengths(moves)
+    if (present > longest).any():
+        moves *= np.minimum(1.0, longest / np.maximum(present, TINY_LENGTH))[:, None]
