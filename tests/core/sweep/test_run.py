@@ -131,7 +131,7 @@ def test_measures_of_a_script_are_in_the_row_and_a_new_script_measures_again(
 def test_another_version_is_refused(whole) -> None:
     row = run_one(request(whole[0], 0, "0.0.9"))
     assert row == {
-        "error": f"runs Supple {version()}, and the sweep Supple 0.0.9",
+        "error": f"it runs Supple {version()}, and the sweep needs 0.0.9",
         "unfit": "version",
     }
 
