@@ -96,6 +96,7 @@ class ExplicitStep(ABC):
         #: Added by changes of prescribed energies since the frame began, in joules.
         self.raised = system.mass.new_zeros(())
         self._prescribed = [_StepParameters(part, len(nodes)) for part in system.prescribed]
+        self._raising = [step for step in self._prescribed if not step.part.is_dissipative]
         #: (3, N) of obstacles in the last step, over mass, in m/s; None while nobody asks.
         self.contact_impulse: Tensor | None = None
         #: None while nobody asks; integrators of one stage tell it of no acceleration.
@@ -188,8 +189,8 @@ class ExplicitStep(ABC):
     def _add_change(self, fraction: float) -> None:
         """Adds a fraction of what the step's change of prescribed energies does to the energy of
         the vertices."""
-        for prescribed in self._prescribed if fraction > 0.0 else ():
-            if not prescribed.part.is_dissipative:
+        for prescribed in self._raising if fraction > 0.0 else ():
+            if prescribed.is_counted:
                 self.raised += fraction * prescribed.energy_change(self.positions)
 
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
@@ -222,7 +223,7 @@ class _StepParameters:
         self._ends = [part.parameters.clone(), part.parameters.clone()]
         # What a recorded step does, it always does, and with the same tensors.
         self._is_recorded = part.parameters.is_cuda
-        self._is_sampled = part.changes_slowly and not self._is_recorded
+        self._is_sampled = part.is_sampled and not self._is_recorded
         self._weight = 1.0
         self._end_time: tuple[int, float] | None = None
 
@@ -256,12 +257,15 @@ class _StepParameters:
         else:
             tensors[index] = values
 
-    def energy_change(self, positions: Tensor) -> Tensor | float:
+    @property
+    def is_counted(self) -> bool:
+        """Whether the energy change of this step is taken, maybe for several steps."""
+        return self._weight > 0.0
+
+    def energy_change(self, positions: Tensor) -> Tensor:
         """Return the energy in joules that the step's change of the parameters adds at these
-        positions. An expensive energy adds the change of several steps now and then.
+        positions, times the number of steps that it is taken for.
         """
-        if self._weight == 0.0:
-            return 0.0
         return self._weight * self.part.change(self._ends[0], self._ends[1], positions)
 
 

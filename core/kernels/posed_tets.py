@@ -38,7 +38,6 @@ from ..math3.vectors import cross, dot
 from ..math3.vectors import scaled as scaled_vector
 from .deformation import signed_svd
 from .elasticity import (
-    TETS_PER_SUM,
     TETS_PER_THREAD,
     ElasticityKernel,
     sum_at_vertices,
@@ -190,7 +189,6 @@ class HeldShapes:
 
     Args:
         which: (A,) indices of the tets.
-        is_held: (M,) whether a tet is one of them.
         gradients: (A, 3, 3) of the shape functions of corners 1 to 3 where no stretch is, in 1/m.
         volumes: (A,) there, in m³.
         least: stretch.
@@ -198,7 +196,6 @@ class HeldShapes:
     """
 
     which: NDArray[Any]
-    is_held: NDArray[np.bool_]
     gradients: NDArray[Any]
     volumes: NDArray[Any]
     least: float
@@ -219,8 +216,6 @@ class PosedTetsKernel:
         self._corners, self._held = tets.corners.numpy(), held
         self._law = kernel.moduli, *kernel.law
         self._forces: NDArray[Any] = np.empty((9, len(tets)), dtype=kernel.moduli.dtype)
-        nothing = np.zeros(0, dtype=bool)
-        self._is_held = nothing if held is None else held.is_held
 
     def add_gradient(self, positions: Tensor, rest: Tensor, out: Tensor) -> None:
         """Adds the gradient at (3, N) positions of tets that rest at (3, N) others to ``out``, in
@@ -235,13 +230,13 @@ class PosedTetsKernel:
     def energy(self, positions: Tensor, rest: Tensor) -> float:
         """In joules; the sum is the same whatever the number of threads."""
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
-        x, y = positions.numpy(), rest.numpy()
-        sums = np.zeros(-(-self._corners.shape[1] // TETS_PER_SUM))
-        _energy_sums(x, y, self._corners, *self._law, self._is_held, sums)
-        energy = float(sums.sum())
-        if (held := self._held) is not None:
-            energy += _held_energy(x, y, self._corners, *self._law, *_arguments(held))
-        return energy
+        x, y, energies = positions.numpy(), rest.numpy(), self._forces[0]
+        _energies(x, y, self._corners, *self._law, energies)
+        if (held := self._held) is None:
+            return float(energies.sum())
+        energies[held.which] = 0.0
+        others = float(energies.sum())
+        return others + _held_energy(x, y, self._corners, *self._law, *_arguments(held))
 
 
 def _arguments(held: HeldShapes) -> tuple[Any, ...]:
@@ -313,30 +308,17 @@ def _held_forces(
 
 
 @compiled(parallel=True)
-def _energy_sums(
-    positions: Any,
-    rest: Any,
-    corners: Any,
-    moduli: Any,
-    law: int,
-    low: Any,
-    high: Any,
-    is_held: Any,
-    out: Any,
+def _energies(
+    positions: Any, rest: Any, corners: Any, moduli: Any, law: int, low: Any, high: Any, out: Any
 ) -> None:
-    """Energies of chunks of ``TETS_PER_SUM`` tets that are not held, in J."""
-    for chunk in shared_range(out.shape[0]):
-        total = 0.0
-        for e in range(chunk * TETS_PER_SUM, min(corners.shape[1], (chunk + 1) * TETS_PER_SUM)):
-            if is_held.shape[0] > 0 and is_held[e]:
-                continue
-            d_rest = tet_edges(rest, corners, e)
-            c = cofactors(d_rest)
-            inverse = _inverse(determinant(d_rest, c))
-            metric, inverse_volume = scaled_symmetric(inverse / 6.0, squared(c)), 6.0 * inverse
-            d, mu, lam = tet_edges(positions, corners, e), moduli[0, e], moduli[1, e]
-            total += tet_energy(d, metric, inverse_volume, law, low, high, mu, lam)
-        out[chunk] = total
+    """(M,) energies where no tet is held, in J."""
+    for e in shared_range(corners.shape[1]):
+        d_rest = tet_edges(rest, corners, e)
+        c = cofactors(d_rest)
+        inverse = _inverse(determinant(d_rest, c))
+        metric, inverse_volume = scaled_symmetric(inverse / 6.0, squared(c)), 6.0 * inverse
+        d, mu, lam = tet_edges(positions, corners, e), moduli[0, e], moduli[1, e]
+        out[e] = tet_energy(d, metric, inverse_volume, law, low, high, mu, lam)
 
 
 @compiled()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +47,8 @@ class RigidMotion(NamedTuple):
     remainder: Tensor
 
 
-class _Interval(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class _Interval:
     """The motion of carrying points, which go straight from a sample to the next.
 
     Args:
@@ -63,7 +65,7 @@ class _Interval(NamedTuple):
     momentum: Tensor
     forces: tuple[Tensor, ...]
 
-    @property
+    @cached_property
     def arrays(self) -> list[NDArray[Any]]:
         """As compiled loops read it."""
         tensors = self.centre, self.shift, self.moments, self.momentum, *self.forces
@@ -149,7 +151,7 @@ class CarriedDamping(PrescribedPotential):
         self.quantities = self._present_quantities()
         self._carried_rates = self._carried * self.quantities.momentum_rates
         self._has_loops = runs_loops(system)
-        self._arrays = self._vertex_groups.cpu().numpy(), MIN_INERTIA_RATIO
+        self._group_array = self._vertex_groups.cpu().numpy()
         self._present = (0, 0), self._interval_in((0, 0), self.quantities)
         self._time = 0, 0.0
         # The last frame in which bodies are set down, and the vertices of those.
@@ -195,8 +197,8 @@ class CarriedDamping(PrescribedPotential):
             return self._without_set_down(self._parameters_at(interval, frame, part), frame)
         per_second = self._intervals / self._system.frame_times.of(frame)
         out = interval.centre.new_empty(3, 3 * len(self._counts) + self._system.vertex_count)
-        arrays: list[Any] = [*interval.arrays, *self._arrays, out.numpy()]
-        loops.write_parameters(part, per_second, *arrays)
+        arrays = *interval.arrays, self._group_array
+        loops.write_parameters(part, per_second, *arrays, MIN_INERTIA_RATIO, out.numpy())
         return self._without_set_down(out, frame)
 
     def set_down(self, frame: int, where: slice) -> None:
@@ -303,16 +305,16 @@ class CarriedDamping(PrescribedPotential):
         centre, change = self._means(start), end - start
         shift = self._means(change)
         arms, bends = start - centre[self._point_groups], change - shift[self._point_groups]
-        both = self._inertia(arms, bends) + self._inertia(bends, arms)
-        moments = torch.stack([self._inertia(arms, arms), both, self._inertia(bends, bends)])
-        momentum = self._means(torch.linalg.cross(arms, bends, dim=1))
-        forces = tuple(self._remainder(part, quantities).contiguous() for part in (arms, bends))
+        both = torch.cat([arms, bends], dim=1)
+        products = self._means(both[:, :, None] * both[:, None, :])
+        mixed = products[:, :3, 3:]
+        squares = torch.stack([products[:, :3, :3], mixed + mixed.mT, products[:, 3:, 3:]])
+        traces = squares.diagonal(dim1=2, dim2=3).sum(2)[:, :, None, None]
+        moments = traces * torch.eye(3).to(squares) - squares
+        # a × b by the differences of a bᵀ and its transpose.
+        momentum = (mixed - mixed.mT)[:, (1, 2, 0), (2, 0, 1)]
+        forces = self._remainder(both, quantities).contiguous().split(3)
         return _Interval(centre, shift, moments, momentum, forces)
-
-    def _inertia(self, first: Tensor, second: Tensor) -> Tensor:
-        """(G, 3, 3) means of a·b I − a bᵀ over (P, 3) vectors."""
-        dots = (first * second).sum(1)[:, None, None] * torch.eye(3).to(first)
-        return self._means(dots - first[:, :, None] * second[:, None, :])
 
     def _parameters_at(self, interval: _Interval, frame: int, part: float) -> Tensor:
         """As ``parameters`` has them, a part of the way through an interval."""
@@ -332,11 +334,12 @@ class CarriedDamping(PrescribedPotential):
         return torch.cat([torch.cat(rigid).T, (bends - turned) * per_second], dim=1)
 
     def _remainder(self, velocities: Tensor, quantities: Quantities) -> Tensor:
-        """(3, N) newtons by the (P, 3) velocities of points that are left of rigid motions."""
+        """(K, N) newtons by the (P, K) velocities of points that are left of rigid motions."""
         forces = quantities.point_rates[:, None] * velocities
         parts = (self._shares[:, :, None] * forces[:, None]).flatten(0, 1)
         flat, count = self._corners.reshape(-1), self._system.vertex_count
-        return parts.new_zeros(count, 3).index_add(0, flat, parts).T * self._system.free
+        sums = parts.new_zeros(count, parts.shape[1]).index_add(0, flat, parts)
+        return sums.T * self._system.free
 
     def _rate_forces(self, positions: Tensor, parameters: Tensor, quantities: Quantities) -> Tensor:
         groups = len(self._counts)

@@ -66,7 +66,7 @@ class PosedElasticity(Elasticity):
         pose: channel of x_t, the (3, Nb) vertices of the body in metres.
     """
 
-    changes_slowly = True
+    is_sampled = True
     _posed_kernel: PosedTetsKernel | None = None
     _held: _HeldTets | None = None
     _pulling: Material
@@ -198,7 +198,7 @@ class PosedElasticity(Elasticity):
         if not isinstance(self.kernel, ElasticityKernel):
             return None
         if self._posed_kernel is None:
-            held = None if self._held is None else self._held.shapes(self._tets, *self._valid_j)
+            held = None if self._held is None else self._held.shapes(*self._valid_j)
             self._posed_kernel = PosedTetsKernel(self.kernel, self._tets, held)
         return self._posed_kernel
 
@@ -267,13 +267,11 @@ class _HeldTets:
             self._tet_gradients = np.ascontiguousarray(self._gradients.permute(2, 0, 1).numpy())
             self._all = np.arange(len(tets))
 
-    def shapes(self, tets: Tets, low: Any, high: Any) -> HeldShapes:
+    def shapes(self, low: Any, high: Any) -> HeldShapes:
         """Their shapes for compiled loops; ``low`` and ``high`` as ``HeldShapes`` has them."""
-        is_held = np.zeros(len(tets), dtype=bool)
-        is_held[self._which.numpy()] = True
         precision = self._tet_gradients.dtype.type
         shapes = self._tet_gradients, self._volumes.numpy(), MIN_REST_STRETCH
-        return HeldShapes(self._which.numpy(), is_held, *shapes, precision(low), precision(high))
+        return HeldShapes(self._which.numpy(), *shapes, precision(low), precision(high))
 
     def hold_apart(self, tets: Tets, placed: Tensor, material: Material, balance: Tensor) -> None:
         """Writes their rest shapes at (3, N) places, and what they push with there.

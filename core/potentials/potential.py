@@ -207,13 +207,13 @@ class PrescribedPotential(Potential):
         channel: of the parameters, a tensor of any shape.
     """
 
-    #: Whether ``change`` takes longer than a gradient.
-    changes_slowly: ClassVar[bool] = False
+    #: Whether explicit steps take ``change`` a few times a frame, and not once a step.
+    is_sampled: ClassVar[bool] = False
 
     def __init__(self, channel: TensorChannel) -> None:
         #: Of the parameters.
         self.channel = channel
-        #: As ``channel`` has them, in place.
+        #: As ``channel`` has them; on CUDA they stay in place.
         self.parameters = channel.at(0, 0.0).clone()
 
     @property
@@ -236,8 +236,12 @@ class PrescribedPotential(Potential):
             self.act(self.at(frame, fraction))
 
     def act(self, parameters: Tensor) -> None:
-        """Takes parameters. On CUDA this is recorded: nothing in it may look at values."""
-        self.parameters.copy_(parameters)
+        """Takes parameters, which nobody writes to afterwards. On CUDA this is recorded: nothing in
+        it may look at values, and they are copied."""
+        if parameters.is_cuda:
+            self.parameters.copy_(parameters)
+        else:
+            self.parameters = parameters
 
     def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
         """The energy in joules, were these the parameters."""
