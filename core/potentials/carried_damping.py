@@ -197,8 +197,9 @@ class CarriedDamping(PrescribedPotential):
             return self._without_set_down(self._parameters_at(interval, frame, part), frame)
         per_second = self._intervals / self._system.frame_times.of(frame)
         out = interval.centre.new_empty(3, 3 * len(self._counts) + self._system.vertex_count)
-        arrays = *interval.arrays, self._group_array
-        loops.write_parameters(part, per_second, *arrays, MIN_INERTIA_RATIO, out.numpy())
+        arrays = [*interval.arrays, self._group_array]
+        arguments: list[Any] = [*arrays, MIN_INERTIA_RATIO, out.numpy()]
+        loops.write_parameters(part, per_second, *arguments)
         return self._without_set_down(out, frame)
 
     def set_down(self, frame: int, where: slice) -> None:
@@ -313,8 +314,8 @@ class CarriedDamping(PrescribedPotential):
         moments = traces * torch.eye(3).to(squares) - squares
         # a × b by the differences of a bᵀ and its transpose.
         momentum = (mixed - mixed.mT)[:, (1, 2, 0), (2, 0, 1)]
-        forces = self._remainder(both, quantities).contiguous().split(3)
-        return _Interval(centre, shift, moments, momentum, forces)
+        forces = self._remainder(both, quantities).contiguous()
+        return _Interval(centre, shift, moments, momentum, (forces[:3], forces[3:]))
 
     def _parameters_at(self, interval: _Interval, frame: int, part: float) -> Tensor:
         """As ``parameters`` has them, a part of the way through an interval."""
