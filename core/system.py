@@ -50,7 +50,8 @@ class System(Nodes):
         #: Bodies whose Poisson's ratio is limited.
         self.softened: tuple[int, ...] = ()
         #: What resists the rates of deformations.
-        self.viscosities = energies.viscosities
+        self.viscosities = [part for parts in energies.viscosities for part in parts]
+        self._viscosities_of = energies.viscosities
         # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
         fall = self.max_gravity * 0.01 * self.shortest_edge()
         self.smallest_energy = self.total_mass * fall
@@ -166,16 +167,17 @@ class System(Nodes):
         Args:
             driving: (3, N) that becomes what of it may bring in energy from outside, in newtons.
         """
-        self.add_gradient(positions, out)
-        if driving is None:
-            self.add_rate_forces(positions, velocities, out)
+        for elasticity, viscosities in zip(self.elasticities, self._viscosities_of, strict=True):
+            elasticity.add_forces(positions, velocities, viscosities, out)
+        for potential in self.potentials[len(self.elasticities) :]:
+            potential.add_gradient(positions, out)
+        if not self._driving:
             return
-        for viscosity in self.viscosities:
-            viscosity.add_rate_forces(positions, velocities, out)
-        driving.zero_()
+        pull = out if driving is None else driving.zero_()
         for part in self._driving:
-            part.add_rate_forces(positions, velocities, driving)
-        out.add_(driving)
+            part.add_rate_forces(positions, velocities, pull)
+        if driving is not None:
+            out.add_(driving)
 
     def limit_poisson(self, bodies: tuple[int, ...], highest: float) -> None:
         """Makes Poisson's ratio of some bodies ``highest`` at most, and what it is of all others.

@@ -82,11 +82,13 @@ class TetEnergies:
         #: Of each elasticity, which bodies it is of.
         self.bodies = list(models.values())
         self.elasticities = [self._elasticity(indices) for indices in self.bodies]
-        #: What resists the rates of deformations.
-        self.viscosities: list[Viscosity] = []
-        for elasticity, indices in zip(self.elasticities, self.bodies, strict=True):
-            if any(bodies[index].is_viscous for index in indices):
-                self.viscosities += self._viscosities(elasticity, indices)
+        #: Of each elasticity, what resists the rates of its deformations.
+        self.viscosities = [
+            self._viscosities(elasticity, indices)
+            if any(bodies[index].is_viscous for index in indices)
+            else []
+            for elasticity, indices in zip(self.elasticities, self.bodies, strict=True)
+        ]
 
     def _elasticity(self, indices: list[int]) -> Elasticity:
         parts = [(self._bodies[i].material, self._meshes[i]) for i in indices]

@@ -324,9 +324,13 @@ class StretchKernel:
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
+        sum_at_vertices(self.edge_forces(positions), self._corners, out.numpy())
+
+    def edge_forces(self, positions: Tensor) -> NDArray[Any]:
+        """As ``ElasticityKernel`` has them."""
         use_threads(len(self._volumes), STRETCH_TETS_PER_THREAD)
         _stretch_edge_forces(positions.numpy(), *self._tets, self._forces)
-        sum_at_vertices(self._forces, self._corners, out.numpy())
+        return self._forces
 
 
 @compiled(parallel=True)

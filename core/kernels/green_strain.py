@@ -17,6 +17,7 @@ from ..compiled import compiled, shared_range, use_threads
 from ..math3 import vectors
 from ..math3.matrices import (
     add3,
+    add_to_column,
     between,
     column_of,
     full,
@@ -61,24 +62,29 @@ class GreenStrainKernel:
     def add_viscous_forces(
         self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor, out: Tensor
     ) -> None:
-        forces = self.edge_forces(positions, velocities, shear, bulk)
-        sum_at_vertices(forces, self._corners, out.numpy())
+        self._forces.fill(0.0)
+        self.add_viscous_edge_forces(positions, velocities, shear, bulk, self._forces)
+        sum_at_vertices(self._forces, self._corners, out.numpy())
 
-    def edge_forces(
-        self, positions: Tensor, velocities: Tensor, shear: Tensor, bulk: Tensor
-    ) -> NDArray[Any]:
-        """(9, M) viscous forces on the edges of tets, in newtons; the next call writes over it."""
+    def add_viscous_edge_forces(
+        self,
+        positions: Tensor,
+        velocities: Tensor,
+        shear: Tensor,
+        bulk: Tensor,
+        out: NDArray[Any],
+    ) -> None:
+        """Adds viscous forces on the edges of tets to (9, M), in newtons."""
         use_threads(len(self._tets), elasticity.TETS_PER_THREAD)
-        _viscous_edge_forces(
+        _add_viscous_edge_forces(
             positions.numpy(),
             velocities.numpy(),
             shear.numpy(),
             bulk.numpy(),
             self._corners,
             self._rows,
-            self._forces,
+            out,
         )
-        return self._forces
 
     def add_forces(self, positions: Tensor, stress: Tensor, out: Tensor) -> None:
         use_threads(len(self._tets), TETS_PER_THREAD)
@@ -118,10 +124,10 @@ def _strains(positions: Any, corners: Any, gradients: Any, out: Any) -> None:
 
 
 @compiled(parallel=True)
-def _viscous_edge_forces(
+def _add_viscous_edge_forces(
     positions: Any, velocities: Any, shear: Any, bulk: Any, corners: Any, constants: Any, out: Any
 ) -> None:
-    """V F (2a dE/dt + b tr(dE/dt) I) times the shape gradients of corners 1 to 3, into (9, M).
+    """Adds V F (2a dE/dt + b tr(dE/dt) I) times the shape gradients of corners 1 to 3 to (9, M).
 
     With D the edges, R = DᵀḊ + ḊᵀD and S the products of the shape gradients times V, as in
     ``Elasticity``, that is D (a S R S + b/2 tr(R S) S) / V.
@@ -140,7 +146,8 @@ def _viscous_edge_forces(
         r, s = symmetric(r11, r12, r13, r22, r23, r33), symmetric_in(constants, e)
         q, inverse_volume = matmul3(full(r), full(s)), constants[6, e]
         a, b = inverse_volume * shear[e], inverse_volume * bulk[e] * (q[0] + q[4] + q[8]) / two
-        set_column(out, e, matmul3(d, full(weighted_sum(a, between(s, r), b, s))))
+        forces = matmul3(d, full(weighted_sum(a, between(s, r), b, s)))
+        add_to_column(out, e, out.dtype.type(1.0), forces)
 
 
 @compiled(parallel=True)

@@ -220,12 +220,16 @@ class PosedTetsKernel:
     def add_gradient(self, positions: Tensor, rest: Tensor, out: Tensor) -> None:
         """Adds the gradient at (3, N) positions of tets that rest at (3, N) others to ``out``, in
         newtons, less what held tets push with at rest."""
+        sum_at_vertices(self.edge_forces(positions, rest), self._corners, out.numpy())
+
+    def edge_forces(self, positions: Tensor, rest: Tensor) -> NDArray[Any]:
+        """(9, M) the same by the edges of tets; the next call writes over it."""
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
         x, y, forces = positions.numpy(), rest.numpy(), self._forces
         _edge_forces(x, y, self._corners, *self._law, forces)
         if (held := self._held) is not None:
             _held_forces(x, y, self._corners, *self._law, *(*_arguments(held), forces))
-        sum_at_vertices(forces, self._corners, out.numpy())
+        return forces
 
     def energy(self, positions: Tensor, rest: Tensor) -> float:
         """In joules; the sum is the same whatever the number of threads."""

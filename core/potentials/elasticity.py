@@ -3,25 +3,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern, matrix_rows
 from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.elasticity import Constants, ElasticityKernel, StretchKernel, has_kernel
+from ..kernels.elasticity import (
+    Constants,
+    ElasticityKernel,
+    StretchKernel,
+    has_kernel,
+    sum_at_vertices,
+)
 from ..kernels.hessian import HessianKernel
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..scene.rest_shape import RestShape
 from .inversion_bound import inversion_bound
 from .potential import PrescribedPotential
 from .torch_elasticity import TorchElasticity, TorchHessian, TorchStretches
+from .viscosity import Viscosity
 
 
 class KeyedRestShape:
@@ -212,6 +222,28 @@ class Elasticity(PrescribedPotential):
         unscaled = torch.zeros_like(out)
         self._add_unscaled_gradient(positions, unscaled)
         out.addcmul_(unscaled, self.stiffness)
+
+    def add_forces(
+        self, positions: Tensor, velocities: Tensor, viscosities: Sequence[Viscosity], out: Tensor
+    ) -> None:
+        """Adds the gradient and what its tets' viscosities pull with to ``out``. Summing edge
+        forces up at vertices takes as long as finding them, so it is done once."""
+        forces = self._edge_forces(positions) if viscosities else None
+        if forces is None:
+            self.add_gradient(positions, out)
+            for viscosity in viscosities:
+                viscosity.add_rate_forces(positions, velocities, out)
+            return
+        for viscosity in viscosities:
+            viscosity.add_edge_forces(positions, velocities, forces)
+        sum_at_vertices(forces, self.corners.numpy(), out.numpy())
+
+    def _edge_forces(self, positions: Tensor) -> NDArray[Any] | None:
+        """(9, M) the gradient by the edges of tets, which others may add to; None where no compiled
+        loops find it."""
+        if self.kernel is None or self._is_scaled:
+            return None
+        return self.kernel.edge_forces(positions)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         blocks = self._unscaled_blocks(positions, projected)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
@@ -178,6 +179,11 @@ class PosedElasticity(Elasticity):
         self._add_unscaled_gradient(positions, out)
         if self._held is not None:
             out.sub_(self._balance)
+
+    def _edge_forces(self, positions: Tensor) -> NDArray[Any] | None:
+        if self._posed is None:
+            return None
+        return self._posed.edge_forces(positions, self._placed)
 
     def _set_material(self, material: Material) -> None:
         super()._set_material(material)

@@ -213,7 +213,7 @@ class PrescribedPotential(Potential):
     def __init__(self, channel: TensorChannel) -> None:
         #: Of the parameters.
         self.channel = channel
-        #: As ``channel`` has them; on CUDA they stay in place.
+        #: As ``channel`` has them, in place: copies of an energy share them.
         self.parameters = channel.at(0, 0.0).clone()
 
     @property
@@ -236,12 +236,8 @@ class PrescribedPotential(Potential):
             self.act(self.at(frame, fraction))
 
     def act(self, parameters: Tensor) -> None:
-        """Takes parameters, which nobody writes to afterwards. On CUDA this is recorded: nothing in
-        it may look at values, and they are copied."""
-        if parameters.is_cuda:
-            self.parameters.copy_(parameters)
-        else:
-            self.parameters = parameters
+        """Takes parameters. On CUDA this is recorded: nothing in it may look at values."""
+        self.parameters.copy_(parameters)
 
     def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
         """The energy in joules, were these the parameters."""

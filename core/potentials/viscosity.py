@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
@@ -64,6 +66,12 @@ class Viscosity(PrescribedPotential):
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         self._strains.add_viscous_forces(positions, velocities, self._shear, self._bulk, out)
+
+    def add_edge_forces(self, positions: Tensor, velocities: Tensor, out: NDArray[Any]) -> None:
+        """Adds the same by the edges of tets to (9, M), where compiled loops run."""
+        assert isinstance(self._strains, GreenStrainKernel)
+        coefficients = self._shear, self._bulk
+        self._strains.add_viscous_edge_forces(positions, velocities, *coefficients, out)
 
     def begin_time_step(self, step: TimeStep) -> None:
         if step.is_static:
