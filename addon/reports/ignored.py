@@ -504,19 +504,23 @@ def motion_without_pins(obj: bpy.types.Object, is_followed: bool) -> Iterator[st
     props = obj.supple
     if props.pin_group or props.jiggle_group or control.kept_by(obj) or is_followed:
         return
-    if not props.start_from_animation and (carrying := movers(obj)):
-        keyed = ANIMATION in carrying
-        follow = ", press Follow My Keys under Goals" if keyed else ""
-        last = "remove the keys" if keyed else "remove its parent or constraint"
-        yield (
-            f"{obj.name}: {_moves(carrying)} only its pins, and it has no Pin Group. Press "
-            f"Jiggle, choose a Pin Group, tick From Animation under Start{follow}, or {last}."
-        )
+    carrying = [] if props.start_from_animation else movers(obj)
+    cures = ["Press Jiggle", "choose a Pin Group"]
     if bending := [*_moving_keys(obj), *driving.followers(obj)]:
-        yield (
-            f"{obj.name}: the motion of {', '.join(bending)} only moves its pins, and it has "
-            "no Pin Group. Press Jiggle, choose a Pin Group, or apply what deforms it."
-        )
+        names = [*carrying, f"the motion of {', '.join(bending)}"]
+        cures.append("apply what deforms it")
+    elif carrying:
+        names, is_keyed = carrying, ANIMATION in carrying
+        cures.append("tick From Animation under Start")
+        if is_keyed:
+            cures.append("press Follow My Keys under Goals")
+        cures.append("remove the keys" if is_keyed else "remove its parent or constraint")
+    else:
+        return
+    yield (
+        f"{obj.name}: {_moves(names)} only its pins, and it has no Pin Group. "
+        f"{', '.join(cures[:-1])}, or {cures[-1]}."
+    )
 
 
 def _moves(names: list[str]) -> str:

@@ -60,7 +60,7 @@ def test_what_drives_a_body_without_pins_is_named(add_body):
     body.modifiers.new("Dent", "DISPLACE")
     assert messages() == []
     body.modifiers.new("Rig", "ARMATURE")
-    assert "Cube: the motion of Rig only moves" in only()
+    assert "Cube: the motion of Rig moves only its pins" in only()
     body.vertex_groups.new(name="Top").add([1], 1.0, "REPLACE")
     body.supple.pin_group = "Top"
     assert messages() == []
@@ -515,6 +515,16 @@ def test_what_stands_still_is_not(add_body):
     body.supple.keyframe_insert("young", frame=1)
     body.keyframe_insert("hide_render", frame=1)
     assert messages() == []
+
+
+def test_what_both_carries_and_bends_a_body_without_pins_is_named_once(add_body):
+    body = add_body()
+    body.keyframe_insert("location", frame=1)
+    rigs.shape_keys(body)
+    assert only() == (
+        "Cube: its animation and the motion of its shape keys move only its pins, and it has no "
+        "Pin Group. Press Jiggle, choose a Pin Group, or apply what deforms it."
+    )
 
 
 def test_two_that_follow_each_other_end_the_search(add_body):
