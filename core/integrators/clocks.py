@@ -18,8 +18,9 @@ from ..system import System
 MAX_RATE, RATE_GROWTH, MIN_RATE = 1.5, 1.25, 1.0 / 16.0
 # In frames: what is no farther behind at the end of one is not reported.
 REPORTED_LAG_FRAMES = 0.5
-# Samples a frame of a missed path.
-SAMPLES = 4
+# Samples a frame of a missed path, and how near it comes by an object, in units of the way from one
+# to the next: the object gets there in its next step, in which it should not go farther than in others.
+SAMPLES, NEAR_RATIO = 4, 0.05
 # Of a frame, what rounding may leave.
 ROUNDING = 1e-12
 
@@ -94,13 +95,19 @@ class Clocks:
         Args:
             points: (n, 3) where its vertices are, in metres.
         """
-        lags = np.arange(self._lags[item], 0.0, -1.0 / SAMPLES)
+        lags = np.append(np.arange(self._lags[item], 0.0, -1.0 / SAMPLES), 0.0)
         path = np.stack([self._at(item, lag) for lag in lags])
-        farness = np.abs(path - points).max(axis=(1, 2))
-        ways = np.abs(np.diff(path, axis=0)).max(axis=(1, 2))
-        near = np.flatnonzero(farness[1:] <= ways)
-        if len(near):
-            self._lags[item], self._rates[item] = lags[1:][near[-1]], 1.0
+        ways, before = np.diff(path, axis=0), points - path[:-1]
+        # Where on the straight way from each sample to the next it is the nearest.
+        lengths = (ways * ways).sum(axis=(1, 2))
+        products = (ways * before).sum(axis=(1, 2))
+        parts = np.clip(products / np.where(lengths > 0.0, lengths, 1.0), 0.0, 1.0)
+        farness = np.abs(before - parts[:, None, None] * ways).max(axis=(1, 2))
+        near = np.flatnonzero(farness <= NEAR_RATIO * np.abs(ways).max(axis=(1, 2)))
+        # By the first it is where it was.
+        if len(near) and (last := near[-1]) > 0:
+            self._lags[item] = lags[last] + parts[last] * (lags[last + 1] - lags[last])
+            self._rates[item] = 1.0
 
     def _at(self, item: int, lag: float) -> NDArray[np.float64]:
         """(n, 3) vertices of an object so many frames before the present, in metres."""

@@ -105,7 +105,7 @@ class MeshContactStep:
         self._mobility = np.zeros(system.vertex_count + colliders)
         self._owners = step_size_owners(surface, system)
         motion_parts = (surface, distances, self._candidates, self.points_of, self._ground)
-        self._motion = TruncatedMotion(*motion_parts, self._owners)
+        self._motion = TruncatedMotion(*motion_parts, self._owners, self._tets)
         #: Of what is animated.
         self.clocks = Clocks(surface, system)
         self._owner_of_object = owners_of_objects(surface, system, self._owners)

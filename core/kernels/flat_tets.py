@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
 from ..math3.matrices import (
+    add3,
     cofactors,
     contracted,
     determinant,
@@ -26,6 +27,7 @@ from ..math3.matrices import (
     symmetric_in,
     tet_edges,
 )
+from ..math3.matrices import scaled as scaled3
 from ..math3.vectors import cross, dot, plus, scaled, vector_at
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
@@ -190,6 +192,77 @@ def find_flat(
             out.compliances[count] = compliance
         count += 1
     return count
+
+
+@compiled(parallel=True)
+def _write_volumes(corners: Any, at: Any, out: Any) -> None:
+    """Write the (M,) signed volumes of tets, times six, in m³."""
+    for e in shared_range(corners.shape[1]):
+        edges = tet_edges(at, corners, e)
+        out[e] = determinant(edges, cofactors(edges))
+
+
+@compiled(allocates=True)
+def find_turned(tets: Any, least: float, before: Any, after: Any) -> Any:
+    """Indices of the tets that a move leaves less than a ratio ``least`` of their volume, or turns
+    inside out.
+
+    Args:
+        tets: ``PressedTets``; those inside out before, and those without a pressure, may turn.
+        before, after: (N, 3) where nodes are, in metres.
+    """
+    start, end = np.empty(len(tets.volumes)), np.empty(len(tets.volumes))
+    _write_volumes(tets.corners, before.T, start)
+    _write_volumes(tets.corners, after.T, end)
+    is_turned = (start > 0.0) & (end < least * start) & (tets.pressures > 0.0)
+    return np.flatnonzero(is_turned)
+
+
+@compiled()
+def stop_turned(
+    tets: Any,
+    which: Any,
+    least: float,
+    halvings: int,
+    nodes: Any,
+    moves: Any,
+    mobility: Any,
+    step_sizes: Any,
+) -> None:
+    """Lowers the step sizes of the corners of tets, so that these keep a ratio ``least`` of their
+    volume: all corners go by the least of them, halved until that is so.
+
+    Args:
+        which: indices of ``PressedTets``; those with a prescribed corner are left alone.
+        halvings: at most; then they stay where they are.
+        nodes, moves: (N, 3) where nodes are, and their whole moves, in metres.
+        mobility: (N,) zero for what is prescribed.
+        step_sizes: (N,) of free nodes, between 0 and 1; lowered.
+    """
+    for e in which:
+        size = 1.0
+        for corner in range(4):
+            node = tets.corners[corner, e]
+            size = min(size, step_sizes[node] if mobility[node] > 0.0 else -1.0)
+        if size < 0.0:
+            continue
+        start = _volume_after(tets.corners, e, nodes, moves, 0.0)
+        for _ in range(halvings):
+            if _volume_after(tets.corners, e, nodes, moves, size) >= least * start:
+                break
+            size *= 0.5
+        if _volume_after(tets.corners, e, nodes, moves, size) < least * start:
+            size = 0.0
+        for corner in range(4):
+            step_sizes[tets.corners[corner, e]] = size
+
+
+@compiled()
+def _volume_after(corners: Any, e: int, nodes: Any, moves: Any, size: float) -> float:
+    """The signed volume of a tet, times six, after a part of the moves."""
+    way = scaled3(size, tet_edges(moves.T, corners, e))
+    edges = add3(tet_edges(nodes.T, corners, e), way)
+    return determinant(edges, cofactors(edges))
 
 
 @compiled()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from ...kernels.division import (
     reaches,
     stop_falls,
 )
-from ...kernels.flat_tets import FlatTets
+from ...kernels.flat_tets import FlatTets, PressedTets, find_turned, stop_turned
 from ...kernels.ground_constraints import GroundLaws
 from ..height_floor import FLOOR_RATIO as MIN_HEIGHT_RATIO
 from .candidates import Candidates
@@ -35,6 +36,10 @@ PUSH_ROUNDS, PUSH_SWEEPS = 3, 4
 # Surfaces come no closer than this ratio of d̂: a pair that is closer may slide and open.
 FLOOR_RATIO = 1e-3
 PAIRS_PER_THREAD = 2_000
+# A tet keeps this ratio of its volume in a move; so often its corners stop and pairs are divided
+# anew, since what stops earlier may press others; and so often step sizes are halved before they
+# are zero.
+LEAST_VOLUME_RATIO, MAX_TURN_ROUNDS, MAX_HALVINGS = 0.1, 8, 4
 # In metres: what has no length.
 TINY_LENGTH = 1e-300
 
@@ -70,6 +75,7 @@ class TruncatedMotion:
         points_of: its points, by nodes.
         ground: the points that the ground holds up, and how; None without one.
         owners: (N,) the node whose step size each node has: what is prescribed goes as a whole.
+        tets: that keep a part of their volume; free ones alone do.
     """
 
     def __init__(
@@ -80,10 +86,11 @@ class TruncatedMotion:
         points_of: Interpolation,
         ground: tuple[Interpolation, GroundLaws] | None,
         owners: NDArray[np.int64],
+        tets: Sequence[PressedTets] = (),
     ) -> None:
         self._surface, self._distances = surface, distances
         self._candidates, self._points_of = candidates, points_of
-        self._ground, self._owners = ground, owners
+        self._ground, self._owners, self._tets = ground, owners, tets
         self._dhats_of = Candidates.none(), np.empty(0)
         #: The work of pins and colliders by the impulses of the last moves, in joules.
         self.work = 0.0
@@ -146,6 +153,8 @@ class TruncatedMotion:
             falls = self._push_up(nodes, mobility, least, moves, only_finds=pushes == PUSH_ROUNDS)
             rows = np.flatnonzero(collides)
             if not (falls or len(rows)):
+                if self._any_turned(nodes, nodes + moves):
+                    break
                 candidates.distances = distances
                 return Truncation(nodes + moves, after, None, is_free, objects)
             is_free = False
@@ -159,7 +168,7 @@ class TruncatedMotion:
                 tets = (*flat, MIN_HEIGHT_RATIO, PUSH_SWEEPS)
                 self.work += float(push_apart(rows, stencils, points, *arguments, *tets, moves))
                 _limit(moves, longest)
-        step_sizes, divided = self._divide(nodes, points, moves, least)
+        step_sizes, divided = self._divide(nodes, points, moves, mobility, least)
         moves = step_sizes[:, None] * moves
         after = self.carried(points, moves)
         candidates.distances = self._find_collisions(points, after, least)[1]
@@ -198,7 +207,7 @@ class TruncatedMotion:
         return int(push_up(interpolation, *arguments))
 
     def _divide(
-        self, nodes: Points, points: Points, moves: Points, least: float
+        self, nodes: Points, points: Points, moves: Points, mobility: Values, least: float
     ) -> tuple[Values, set[tuple[int, int]]]:
         """(N,) step sizes of the moves of nodes, and every two objects that planes divide."""
         candidates, owners, count = self._candidates, self._owners, len(nodes)
@@ -207,6 +216,7 @@ class TruncatedMotion:
             interpolation, laws = self._ground
             arguments = (self._ground_floors(least), laws.height, nodes, owners, moves, step_sizes)
             stop_falls(interpolation, *arguments)
+        self._stop_turned(nodes, moves, mobility, step_sizes)
         reaches(self._points_of, moves, reach)
         candidates.add_reachable(points, reach)
         floors, stencils = self._floors(least), candidates.stencils
@@ -216,10 +226,36 @@ class TruncatedMotion:
         pairs = np.flatnonzero(near | collides)
         pair_arguments = (stencils, points, floors)
         node_arguments = (self._points_of, owners, moves, step_sizes)
-        is_divided = divide(pairs, collides[pairs], *pair_arguments, *node_arguments)
+        is_divided = np.zeros(len(pairs), dtype=np.bool_)
+        for _ in range(MAX_TURN_ROUNDS):
+            is_divided |= divide(pairs, collides[pairs], *pair_arguments, *node_arguments)
+            # What a plane stops may turn tets, and what is stopped with these may collide.
+            if not self._stop_turned(nodes, moves, mobility, step_sizes):
+                break
+        else:
+            is_divided |= divide(pairs, collides[pairs], *pair_arguments, *node_arguments)
         # Planes may divide others, too, where many moves get shorter.
         self.divided_objects |= self._objects_of(pairs[is_divided & collides[pairs]])
         return step_sizes[owners], self._objects_of(pairs[is_divided])
+
+    def _any_turned(self, nodes: Points, after: Points) -> bool:
+        """Whether moves take tets more of their volume than they may lose."""
+        return any(
+            len(find_turned(tets, LEAST_VOLUME_RATIO, nodes, after)) > 0 for tets in self._tets
+        )
+
+    def _stop_turned(
+        self, nodes: Points, moves: Points, mobility: Values, step_sizes: Values
+    ) -> bool:
+        """Lowers the step sizes of the corners of tets that would lose more of their volume than
+        they may; whether there are any."""
+        before = step_sizes.copy()
+        after = nodes + step_sizes[self._owners][:, None] * moves
+        for tets in self._tets:
+            which = find_turned(tets, LEAST_VOLUME_RATIO, nodes, after)
+            limits = LEAST_VOLUME_RATIO, MAX_HALVINGS
+            stop_turned(tets, which, *limits, nodes, moves, mobility, step_sizes)
+        return not np.array_equal(before, step_sizes)
 
     def _objects_of(self, pairs: NDArray[np.int64]) -> set[tuple[int, int]]:
         """Every two objects that candidate pairs belong to."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Contact, Scene, Simulator, SoftBody
+from supple.core import Collider, Contact, Scene, Simulator, SoftBody
 from supple.core.integrators import Automatic, SymplecticEuler
 from supple.core.integrators.clocks import MAX_RATE, MIN_RATE, RATE_GROWTH, Clocks
 from supple.tests.core.touching import plate
@@ -122,6 +122,33 @@ def test_a_clock_halves_its_rate_where_it_is_blocked_and_catches_up_at_a_bounded
     assert max(lags) == pytest.approx((blocked + sum(1.0 - rate for rate in slow)) / steps)
     assert np.diff(lags).min() == pytest.approx((1.0 - MAX_RATE) / steps)
     assert lags[-1] == clocks.lags[0] == 0.0 and clocks.saved is None
+
+
+@pytest.mark.parametrize("lag", [0.9, 1.0, 2.3])
+def test_what_is_held_on_its_path_stays_as_far_behind(lag: float) -> None:
+    simulator = Simulator(free_blade(), SymplecticEuler())
+    clocks, blade = clocks_of(simulator), simulator.system.scene.colliders[0]
+    assert isinstance(blade, Collider)
+    at = blade.at(6) - [0.0, 0.0, lag / 24]
+    clocks.begin(np.array([[0.0, lag], [1.0, 0.25]]), 6, np.empty((3, 0)), at)
+    np.testing.assert_allclose(clocks.lags, [0.0, lag], rtol=1e-9)
+    assert clocks.saved is not None and clocks.saved[1, 1] == 0.25
+
+
+def test_what_the_path_comes_back_to_is_where_the_clock_goes_on_from() -> None:
+    """It went to and fro; its clock stands at 3.35 frames, and it comes by there again."""
+    heights = [0.0, 0.1, 0.2, 0.3, 0.4, 0.3, 0.2]
+    blade = plate(0.0, 3.0, np.array([[0.0, 0.0, height - 2.0] for height in heights]))
+    body = SoftBody(block((2, 2, 2)), SOFT)
+    scene = Scene([body], None, WEIGHTLESS, [blade], contact=Contact())
+    clocks = clocks_of(Simulator(scene, SymplecticEuler()))
+    at = blade.at(3) + [0.0, 0.0, 0.035]
+    clocks.begin(np.array([[0.0, 6.0 - 3.35], [1.0, 0.25]]), 6, np.empty((3, 0)), at)
+    np.testing.assert_allclose(clocks.lags, [0.0, 6.0 - 4.65], rtol=1e-9)
+    assert clocks.saved is not None and clocks.saved[1, 1] == 1.0
+    # A place beside the path is none of it.
+    clocks.begin(np.array([[0.0, 6.0 - 3.35], [1.0, 0.25]]), 6, np.empty((3, 0)), at + 0.01)
+    np.testing.assert_allclose(clocks.lags, [0.0, 6.0 - 3.35], rtol=1e-9)
 
 
 def test_a_clock_slows_by_the_share_that_its_object_went() -> None:

@@ -13,9 +13,11 @@ from supple.core.kernels.flat_tets import (
     FlatTets,
     PressedTets,
     find_flat,
+    find_turned,
     no_flat_tets,
     pressed_depth,
     relax_flat,
+    stop_turned,
 )
 from supple.core.potentials.height_floor import HeightRatios
 
@@ -41,19 +43,22 @@ def flat(squash: float) -> np.ndarray:
     return REST * [1.0, 1.0, squash]
 
 
-def found(
-    at: np.ndarray, wanted: np.ndarray, places: int = 9, before: int = 0
-) -> tuple[int, FlatTets]:
+def pressed_tets() -> PressedTets:
     corners = CORNERS.copy()
     corners[:2, SIGNS < 0.0] = CORNERS[1::-1, SIGNS < 0.0]
-    out = no_flat_tets(places)
-    for part in out:
-        part.fill(77)
     gradients = np.stack([np.linalg.inv(edges(REST, own)) for own in corners.T])
     products = np.einsum("mki,mli,m->klm", gradients, gradients, abs(VOLUMES))
     metric = np.stack([*products[np.triu_indices(3)], 1.0 / abs(VOLUMES)])
-    tets = PressedTets(corners, gradients, metric, abs(VOLUMES), PRESSURES)
-    return find_flat(tets, FLOOR, at, wanted, MOBILITY, out, before), out
+    return PressedTets(corners, gradients, metric, abs(VOLUMES), PRESSURES)
+
+
+def found(
+    at: np.ndarray, wanted: np.ndarray, places: int = 9, before: int = 0
+) -> tuple[int, FlatTets]:
+    out = no_flat_tets(places)
+    for part in out:
+        part.fill(77)
+    return find_flat(pressed_tets(), FLOOR, at, wanted, MOBILITY, out, before), out
 
 
 def relax_each(own: FlatTets, count: int, mobility: np.ndarray, moves: np.ndarray) -> None:
@@ -185,3 +190,39 @@ def test_what_nothing_can_move_is_left_alone() -> None:
     own.compliances[:2] = 0.0
     relax_each(own, 2, np.zeros(5), moves)
     assert not moves.any() and not own.forces[:2].any()
+
+
+LEAST, HALVINGS = 0.1, 4
+
+
+@pytest.mark.parametrize(
+    ("squash", "turned"), [(1.0, 0), (0.11, 0), (0.09, 2), (0.0, 2), (-1.0, 2), (-0.11, 2)]
+)
+def test_tets_that_lose_most_of_their_volume_are_found(squash: float, turned: int) -> None:
+    assert len(find_turned(pressed_tets(), LEAST, REST, flat(squash))) == turned
+    # Those that are inside out may go on as they like.
+    assert len(find_turned(pressed_tets(), LEAST, flat(-1.0), flat(squash))) == 0
+
+
+def stopped(squash: float, mobility: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    step_sizes, moves = sizes.copy(), flat(squash) - REST
+    stop_turned(pressed_tets(), np.array([0]), LEAST, HALVINGS, REST, moves, mobility, step_sizes)
+    return step_sizes
+
+
+def test_a_tet_goes_half_as_far_until_it_keeps_its_part_of_the_volume() -> None:
+    ones = np.ones(len(REST))
+    # A part t of the way leaves 1 - t (1 - squash) of the height.
+    for squash, size in ((0.2, 1.0), (0.05, 0.5), (-0.7, 0.5), (-0.9, 0.25), (-50.0, 0.0)):
+        np.testing.assert_array_equal(stopped(squash, MOBILITY, ones), [*[size] * 4, 1.0])
+
+
+def test_all_corners_of_a_tet_go_by_the_least_of_them() -> None:
+    sizes = np.array([1.0, 0.7, 0.4, 0.9, 0.8])
+    np.testing.assert_array_equal(stopped(-0.7, MOBILITY, sizes), [*[0.4] * 4, 0.8])
+
+
+def test_a_tet_that_is_held_is_left_alone() -> None:
+    ones = np.ones(len(REST))
+    held = np.where(np.arange(len(REST)) == 1, 0.0, MOBILITY)
+    np.testing.assert_array_equal(stopped(-0.7, held, ones), ones)
