@@ -258,6 +258,7 @@ class MeshContactStep:
             self._lost, self._hindered_objects = wished - at, reached.objects
             if reached.is_free:
                 break
+            self._hindered_objects = reached.objects | self._stopped_bodies()
             self._limited_steps += 1
         self._candidates.advance(began, points, step)
         # A pair that was kept apart is stiffened until it has opened: else it would be again.
@@ -286,6 +287,14 @@ class MeshContactStep:
             which = torch.cat(parts)
             own_motion = positions[:, which], velocities[:, which], lost[:, which]
             velocities[:, which] = keep_group_motion(self._system.mass[which], *own_motion)
+
+    def _stopped_bodies(self) -> set[tuple[int, int]]:
+        """Bodies of which nodes missed where they should have gone in the last step, each as a pair
+        with itself: what tets stopped has met nothing else."""
+        starts = [where.start for where in self._system.body_slices()]
+        stopped = np.flatnonzero(self._lost[: self._system.vertex_count].any(axis=1))
+        bodies = np.unique(np.searchsorted(starts, stopped, side="right") - 1)
+        return {(int(body), int(body)) for body in bodies}
 
     def _points(self, nodes: Points) -> Points:
         """Return the (V, 3) points of the surface from (N, 3) positions of the nodes."""

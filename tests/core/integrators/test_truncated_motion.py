@@ -51,6 +51,35 @@ def test_what_comes_too_fast_stops_gains_nothing_and_the_frame_ends(speed: float
     assert (np.diff(before) <= 2e-3 * before[0]).all()
 
 
+def test_tets_that_a_vertex_would_go_through_keep_a_tenth_and_their_body_its_momentum() -> None:
+    """The middle of a block shoots off, by the length of an edge in the first step."""
+    mesh = block((6, 6, 6))
+    middle = int(np.linalg.norm(mesh.vertices - 0.5, axis=1).argmin())
+    body = SoftBody(mesh, SOFT)
+    scene = Scene([body], gravity=WEIGHTLESS, contact=Contact())
+    simulator, substeps = Simulator(scene, SymplecticEuler(), substeps=60), 60
+    simulator.state.velocities[:, middle] = 24 * substeps / 6
+    before, start = momenta(simulator), energy(simulator)
+    least = []
+
+    def watched(*arguments):
+        work = apply(*arguments)
+        least.append(float(simulator.system.volume_ratios(arguments[1]).min()))
+        return work
+
+    contact = stepper_of(simulator).contact
+    assert contact is not None
+    apply, contact.apply = contact.apply, watched  # type: ignore[method-assign]
+    (frame,) = checked(simulator, 1)
+    assert 0.1 <= least[0] < 0.5 and min(least) > 0.0
+    assert frame.report.solver_statistics.truncated_vertices > 0
+    after, largest = momenta(simulator), np.abs(before).max()
+    np.testing.assert_allclose(after[0], before[0], atol=1e-10 * largest)
+    # The moves of the first step have turned about the centre.
+    np.testing.assert_allclose(after[1], before[1], atol=1e-2 * largest)
+    assert energy(simulator) < start
+
+
 def test_without_relaxation_surfaces_are_kept_apart_all_the_same(monkeypatch) -> None:
     """Impulses and planes are all that stands between them."""
     simulator = Simulator(shot(2.0), SymplecticEuler(), substeps=40)
