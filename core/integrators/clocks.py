@@ -19,7 +19,7 @@ MAX_RATE, RATE_GROWTH, MIN_RATE = 1.5, 1.25, 1.0 / 16.0
 # In frames: what is no farther behind at the end of one is not reported.
 REPORTED_LAG_FRAMES = 0.5
 # Samples a frame of a missed path, and how near it comes by an object, in units of the way from one
-# to the next: the object gets there in its next step, in which it should not go farther than in others.
+# to the next: the object gets there in its next step, and should not go farther than in others.
 SAMPLES, NEAR_RATIO = 4, 0.05
 # Of a frame, what rounding may leave.
 ROUNDING = 1e-12

@@ -129,7 +129,7 @@ def test_what_is_held_on_its_path_stays_as_far_behind(lag: float) -> None:
     simulator = Simulator(free_blade(), SymplecticEuler())
     clocks, blade = clocks_of(simulator), simulator.system.scene.colliders[0]
     assert isinstance(blade, Collider)
-    at = blade.at(6) - [0.0, 0.0, lag / 24]
+    at = blade.at(6) - np.array([0.0, 0.0, lag / 24])
     clocks.begin(np.array([[0.0, lag], [1.0, 0.25]]), 6, np.empty((3, 0)), at)
     np.testing.assert_allclose(clocks.lags, [0.0, lag], rtol=1e-9)
     assert clocks.saved is not None and clocks.saved[1, 1] == 0.25
@@ -142,7 +142,7 @@ def test_what_the_path_comes_back_to_is_where_the_clock_goes_on_from() -> None:
     body = SoftBody(block((2, 2, 2)), SOFT)
     scene = Scene([body], None, WEIGHTLESS, [blade], contact=Contact())
     clocks = clocks_of(Simulator(scene, SymplecticEuler()))
-    at = blade.at(3) + [0.0, 0.0, 0.035]
+    at = blade.at(3) + np.array([0.0, 0.0, 0.035])
     clocks.begin(np.array([[0.0, 6.0 - 3.35], [1.0, 0.25]]), 6, np.empty((3, 0)), at)
     np.testing.assert_allclose(clocks.lags, [0.0, 6.0 - 4.65], rtol=1e-9)
     assert clocks.saved is not None and clocks.saved[1, 1] == 1.0
