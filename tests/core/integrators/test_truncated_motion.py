@@ -60,7 +60,7 @@ def test_tets_that_a_vertex_would_go_through_keep_a_tenth_and_their_body_its_mom
     simulator, substeps = Simulator(scene, SymplecticEuler(), substeps=60), 60
     simulator.state.velocities[:, middle] = 24 * substeps / 6
     before, start = momenta(simulator), energy(simulator)
-    least = []
+    least: list[float] = []
 
     def watched(*arguments):
         work = apply(*arguments)
