@@ -313,7 +313,8 @@ class CarriedDamping(PrescribedPotential):
         traces = squares.diagonal(dim1=2, dim2=3).sum(2)[:, :, None, None]
         moments = traces * torch.eye(3).to(squares) - squares
         # a × b by the differences of a bᵀ and its transpose.
-        momentum = (mixed - mixed.mT)[:, (1, 2, 0), (2, 0, 1)]
+        places = ((1, 2), (2, 0), (0, 1))
+        momentum = torch.stack([mixed[:, i, j] - mixed[:, j, i] for i, j in places], dim=1)
         forces = self._remainder(both, quantities).contiguous()
         return _Interval(centre, shift, moments, momentum, (forces[:3], forces[3:]))
 
