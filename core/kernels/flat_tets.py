@@ -203,18 +203,23 @@ def _write_volumes(corners: Any, at: Any, out: Any) -> None:
 
 
 @compiled(allocates=True)
-def find_turned(tets: Any, least: float, before: Any, after: Any) -> Any:
+def find_turned(tets: Any, least: float, before: Any, after: Any, mobility: Any) -> Any:
     """Indices of the tets that a move leaves less than a ratio ``least`` of their volume, or turns
     inside out.
 
     Args:
-        tets: ``PressedTets``; those inside out before, and those without a pressure, may turn.
+        tets: ``PressedTets``; those inside out before, those without a pressure, and those with a
+            prescribed corner may turn.
         before, after: (N, 3) where nodes are, in metres.
+        mobility: (N,) zero for what is prescribed.
     """
     start, end = np.empty(len(tets.volumes)), np.empty(len(tets.volumes))
     _write_volumes(tets.corners, before.T, start)
     _write_volumes(tets.corners, after.T, end)
     is_turned = (start > 0.0) & (end < least * start) & (tets.pressures > 0.0)
+    for e in np.flatnonzero(is_turned):
+        for corner in range(4):
+            is_turned[e] &= mobility[tets.corners[corner, e]] > 0.0
     return np.flatnonzero(is_turned)
 
 
@@ -226,26 +231,21 @@ def stop_turned(
     halvings: int,
     nodes: Any,
     moves: Any,
-    mobility: Any,
     step_sizes: Any,
 ) -> None:
     """Lowers the step sizes of the corners of tets, so that these keep a ratio ``least`` of their
     volume: all corners go by the least of them, halved until that is so.
 
     Args:
-        which: indices of ``PressedTets``; those with a prescribed corner are left alone.
+        which: indices of ``PressedTets`` without a prescribed corner.
         halvings: at most; then they stay where they are.
         nodes, moves: (N, 3) where nodes are, and their whole moves, in metres.
-        mobility: (N,) zero for what is prescribed.
-        step_sizes: (N,) of free nodes, between 0 and 1; lowered.
+        step_sizes: (N,) of nodes, between 0 and 1; lowered.
     """
     for e in which:
         size = 1.0
         for corner in range(4):
-            node = tets.corners[corner, e]
-            size = min(size, step_sizes[node] if mobility[node] > 0.0 else -1.0)
-        if size < 0.0:
-            continue
+            size = min(size, step_sizes[tets.corners[corner, e]])
         start = _volume_after(tets.corners, e, nodes, moves, 0.0)
         for _ in range(halvings):
             if _volume_after(tets.corners, e, nodes, moves, size) >= least * start:

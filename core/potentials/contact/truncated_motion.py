@@ -153,7 +153,7 @@ class TruncatedMotion:
             falls = self._push_up(nodes, mobility, least, moves, only_finds=pushes == PUSH_ROUNDS)
             rows = np.flatnonzero(collides)
             if not (falls or len(rows)):
-                if self._any_turned(nodes, nodes + moves):
+                if self._any_turned(nodes, nodes + moves, mobility):
                     break
                 candidates.distances = distances
                 return Truncation(nodes + moves, after, None, is_free, objects)
@@ -238,11 +238,10 @@ class TruncatedMotion:
         self.divided_objects |= self._objects_of(pairs[is_divided & collides[pairs]])
         return step_sizes[owners], self._objects_of(pairs[is_divided])
 
-    def _any_turned(self, nodes: Points, after: Points) -> bool:
+    def _any_turned(self, nodes: Points, after: Points, mobility: Values) -> bool:
         """Whether moves take tets more of their volume than they may lose."""
-        return any(
-            len(find_turned(tets, LEAST_VOLUME_RATIO, nodes, after)) > 0 for tets in self._tets
-        )
+        places = LEAST_VOLUME_RATIO, nodes, after, mobility
+        return any(len(find_turned(tets, *places)) > 0 for tets in self._tets)
 
     def _stop_turned(
         self, nodes: Points, moves: Points, mobility: Values, step_sizes: Values
@@ -252,9 +251,9 @@ class TruncatedMotion:
         before = step_sizes.copy()
         after = nodes + step_sizes[self._owners][:, None] * moves
         for tets in self._tets:
-            which = find_turned(tets, LEAST_VOLUME_RATIO, nodes, after)
+            which = find_turned(tets, LEAST_VOLUME_RATIO, nodes, after, mobility)
             limits = LEAST_VOLUME_RATIO, MAX_HALVINGS
-            stop_turned(tets, which, *limits, nodes, moves, mobility, step_sizes)
+            stop_turned(tets, which, *limits, nodes, moves, step_sizes)
         return not np.array_equal(before, step_sizes)
 
     def _objects_of(self, pairs: NDArray[np.int64]) -> set[tuple[int, int]]:
