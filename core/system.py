@@ -55,8 +55,8 @@ class System(Nodes):
         # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
         fall = self.max_gravity * 0.01 * self.shortest_edge()
         self.smallest_energy = self.total_mass * fall
-        #: What explicit steps take besides viscosity and obstacles.
-        self.potentials: list[Potential] = [*self.elasticities, self.gravity]
+        # Energies of explicit steps besides elasticity.
+        self._loads: list[Potential] = [self.gravity]
         # A frame ends where the next begins.
         self._potential_energies = CachedAt(self._measure)
         self._prescribed_energies = CachedAt(self._measure_prescribed)
@@ -79,7 +79,7 @@ class System(Nodes):
             self.forces += [registry.body_potential(force, self, index) for force in body.forces]
         self._add_carried_damping()
         conservative = [part for part in self.forces if not part.is_dissipative]
-        self.potentials += conservative
+        self._loads += conservative
         self._driving = [part for part in self.forces if part.is_dissipative]
         self.dissipative: list[Potential] = [*self.viscosities, *self._driving]
         #: Those that change over time by themselves.
@@ -139,6 +139,11 @@ class System(Nodes):
             for part, parameters in zip(self.prescribed, before, strict=True):
                 part.act(parameters)
 
+    @property
+    def potentials(self) -> list[Potential]:
+        """Return the energies that explicit steps take besides viscosity and obstacles."""
+        return [*self.elasticities, *self._loads]
+
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the gradient of elasticity, gravity and forces, (3, N) in newtons, to ``out``."""
         for potential in self.potentials:
@@ -169,8 +174,8 @@ class System(Nodes):
         """
         for elasticity, viscosities in zip(self.elasticities, self._viscosities_of, strict=True):
             elasticity.add_forces(positions, velocities, viscosities, out)
-        for potential in self.potentials[len(self.elasticities) :]:
-            potential.add_gradient(positions, out)
+        for load in self._loads:
+            load.add_gradient(positions, out)
         if not self._driving:
             return
         pull = out if driving is None else driving.zero_()

@@ -119,7 +119,7 @@ class Gradients:
         for index, force in enumerate(self._system.forces):
             if isinstance(force, GoalDamping):
                 channel = _targets(force, quantities, index)
-                moving = channel.rate(frame, fraction) / self._system.frame_times.of(frame)
+                moving = channel.rate(frame, fraction, self._system.frame_times.of(frame))
                 relative = gather(force.goals.points, velocities) - moving
                 pull = quantities[f"dashpots {index}"] * relative
                 out = out + scatter(force.goals.points, pull, positions)

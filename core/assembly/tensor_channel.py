@@ -23,7 +23,7 @@ class TensorChannel:
     def __init__(self, samples: Tensor, per_frame: int = 1) -> None:
         self.samples, self.per_frame = samples, per_frame
         #: Of explicit steps, many lie between the same two samples.
-        self._last_rate: tuple[tuple[int, int], Tensor] | None = None
+        self._last_rate: tuple[tuple[int, int, float], Tensor] | None = None
 
     @staticmethod
     def of(channel: Channel, template: Tensor) -> TensorChannel:
@@ -48,15 +48,16 @@ class TensorChannel:
         first, second, part = self._around(frame, fraction)
         return self.samples[first].lerp(self.samples[second], part)
 
-    def rate(self, frame: int, fraction: float) -> Tensor:
-        """Return the rate of change per frame at that time; nobody writes to it."""
-        ends = self._around(frame, fraction)[:2]
-        if self._last_rate is None or self._last_rate[0] != ends:
-            first, second = ends
-            rate = (self.samples[second] - self.samples[first]) * self.per_frame
+    def rate(self, frame: int, fraction: float, frame_seconds: float) -> Tensor:
+        """Return the rate of change per second at that time, in a frame of ``frame_seconds``;
+        nobody writes to it."""
+        first, second, _ = self._around(frame, fraction)
+        if self._last_rate is None or self._last_rate[0] != (first, second, frame_seconds):
+            change = (self.samples[second] - self.samples[first]) * self.per_frame
+            rate = change / frame_seconds
             if rate.requires_grad:
                 return rate
-            self._last_rate = ends, rate
+            self._last_rate = (first, second, frame_seconds), rate
         return self._last_rate[1]
 
     def _around(self, frame: int, fraction: float) -> tuple[int, int, float]:

@@ -99,9 +99,9 @@ class Clocks:
         path = np.stack([self._at(item, lag) for lag in lags])
         ways, before = np.diff(path, axis=0), points - path[:-1]
         # Where on the straight way from each sample to the next it is the nearest.
-        lengths = (ways * ways).sum(axis=(1, 2))
+        squares = (ways * ways).sum(axis=(1, 2))
         products = (ways * before).sum(axis=(1, 2))
-        parts = np.clip(products / np.where(lengths > 0.0, lengths, 1.0), 0.0, 1.0)
+        parts = np.clip(products / np.where(squares > 0.0, squares, 1.0), 0.0, 1.0)
         farness = np.abs(before - parts[:, None, None] * ways).max(axis=(1, 2))
         near = np.flatnonzero(farness <= NEAR_RATIO * np.abs(ways).max(axis=(1, 2)))
         # By the first it is where it was.

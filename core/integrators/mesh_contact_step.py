@@ -276,8 +276,7 @@ class MeshContactStep:
         is_held = ~np.array([bool(self._system.free[where].all()) for where in slices])
         pressed = (constraints.kinds[:count] == GROUND) & (constraints.forces[:count] > 0.0)
         nodes = constraints.nodes[:count][pressed]
-        starts = [where.start for where in slices]
-        is_held[np.searchsorted(starts, nodes[nodes >= 0], side="right") - 1] = True
+        is_held[self._system.bodies_of(nodes[nodes >= 0])] = True
         hindered = np.array(sorted(self._hindered_objects))
         lost = torch.from_numpy(self._lost[: positions.shape[1]].T / step).to(velocities)
         for group in free_groups(hindered, is_held):
@@ -291,10 +290,8 @@ class MeshContactStep:
     def _stopped_bodies(self) -> set[tuple[int, int]]:
         """Bodies of which nodes missed where they should have gone in the last step, each as a pair
         with itself: what tets stopped has met nothing else."""
-        starts = [where.start for where in self._system.body_slices()]
         stopped = np.flatnonzero(self._lost[: self._system.vertex_count].any(axis=1))
-        bodies = np.unique(np.searchsorted(starts, stopped, side="right") - 1)
-        return {(int(body), int(body)) for body in bodies}
+        return {(int(body), int(body)) for body in np.unique(self._system.bodies_of(stopped))}
 
     def _points(self, nodes: Points) -> Points:
         """Return the (V, 3) points of the surface from (N, 3) positions of the nodes."""

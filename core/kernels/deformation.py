@@ -33,12 +33,13 @@ def volume_ratios_on_cpu(positions: Tensor, corners: Tensor, volumes: Tensor) ->
     """(M,) J = det F of tets with (4, M) int32 corners and (M,) rest volumes in m³."""
     ratios = torch.empty_like(volumes)
     use_threads(len(ratios), VOLUMES_PER_THREAD)
-    _volume_ratios(positions.numpy(), corners.numpy(), volumes.numpy(), ratios.numpy())
+    write_volume_ratios(positions.numpy(), corners.numpy(), volumes.numpy(), ratios.numpy())
     return ratios
 
 
 @compiled(parallel=True)
-def _volume_ratios(positions: Any, corners: Any, volumes: Any, out: Any) -> None:
+def write_volume_ratios(positions: Any, corners: Any, volumes: Any, out: Any) -> None:
+    """Write the (M,) J of tets with (4, M) corners among (3, N) positions."""
     for e in shared_range(corners.shape[1]):
         d = tet_edges(positions, corners, e)
         out[e] = determinant(d, cofactors(d)) / (6.0 * volumes[e])

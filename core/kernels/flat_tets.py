@@ -29,6 +29,7 @@ from ..math3.matrices import (
 )
 from ..math3.matrices import scaled as scaled3
 from ..math3.vectors import cross, dot, plus, scaled, vector_at
+from .deformation import write_volume_ratios
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 5_000
@@ -194,14 +195,6 @@ def find_flat(
     return count
 
 
-@compiled(parallel=True)
-def _write_volumes(corners: Any, at: Any, out: Any) -> None:
-    """Write the (M,) signed volumes of tets, times six, in m³."""
-    for e in shared_range(corners.shape[1]):
-        edges = tet_edges(at, corners, e)
-        out[e] = determinant(edges, cofactors(edges))
-
-
 @compiled(allocates=True)
 def find_turned(tets: Any, least: float, before: Any, after: Any, mobility: Any) -> Any:
     """Indices of the tets that a move leaves less than a ratio ``least`` of their volume, or turns
@@ -214,8 +207,8 @@ def find_turned(tets: Any, least: float, before: Any, after: Any, mobility: Any)
         mobility: (N,) zero for what is prescribed.
     """
     start, end = np.empty(len(tets.volumes)), np.empty(len(tets.volumes))
-    _write_volumes(tets.corners, before.T, start)
-    _write_volumes(tets.corners, after.T, end)
+    write_volume_ratios(before.T, tets.corners, tets.volumes, start)
+    write_volume_ratios(after.T, tets.corners, tets.volumes, end)
     is_turned = (start > 0.0) & (end < least * start) & (tets.pressures > 0.0)
     for e in np.flatnonzero(is_turned):
         for corner in range(4):
@@ -247,11 +240,11 @@ def stop_turned(
         for corner in range(4):
             size = min(size, step_sizes[tets.corners[corner, e]])
         start = _volume_after(tets.corners, e, nodes, moves, 0.0)
-        for _ in range(halvings):
+        for _ in range(halvings + 1):
             if _volume_after(tets.corners, e, nodes, moves, size) >= least * start:
                 break
             size *= 0.5
-        if _volume_after(tets.corners, e, nodes, moves, size) < least * start:
+        else:
             size = 0.0
         for corner in range(4):
             step_sizes[tets.corners[corner, e]] = size

@@ -254,9 +254,18 @@ def _inverse(determinant_of_edges: Any) -> Any:
     return 1.0 / (determinant_of_edges if determinant_of_edges != 0.0 else math.inf)
 
 
+@compiled(inline=True)
+def _rest_metric(edges: Any) -> Any:
+    """V S and 1 / V of a tet by its edges at rest, as ``Tets.metric_by_tet`` has them."""
+    # The columns are the area vectors of the faces across from the corners 1 to 3, twice.
+    c = cofactors(edges)
+    inverse = _inverse(determinant(edges, c))
+    return scaled_symmetric(inverse / 6.0, squared(c)), 6.0 * inverse
+
+
 @compiled()
 def _held_rest(edges: Any, gradients: Any, volume: Any, least: float) -> Any:
-    """V S and 1 / V of a held tet by its edges at rest, as ``Tets.metric_by_tet`` has them."""
+    """Return V S and 1 / V of a held tet by its edges at rest."""
     inverse, ratio = held_shape(matmul3(edges, gradients), least)
     held = volume * ratio
     return scaled_symmetric(held, squared(transposed(matmul3(gradients, inverse)))), 1.0 / held
@@ -269,11 +278,7 @@ def _edge_forces(
     """Forces along edges, (9, M), where no tet is held."""
     sixth = out.dtype.type(1.0 / 6.0)
     for e in shared_range(corners.shape[1]):
-        d_rest = tet_edges(rest, corners, e)
-        # The columns are the area vectors of the faces across from the corners 1 to 3, twice.
-        c = cofactors(d_rest)
-        inverse = _inverse(determinant(d_rest, c))
-        metric, inverse_volume = scaled_symmetric(inverse / 6.0, squared(c)), 6.0 * inverse
+        metric, inverse_volume = _rest_metric(tet_edges(rest, corners, e))
         d, mu, lam = tet_edges(positions, corners, e), moduli[0, e], moduli[1, e]
         set_column(out, e, tet_forces(d, metric, inverse_volume, law, low, high, mu, lam, sixth))
 
@@ -317,10 +322,7 @@ def _energies(
 ) -> None:
     """(M,) energies where no tet is held, in J."""
     for e in shared_range(corners.shape[1]):
-        d_rest = tet_edges(rest, corners, e)
-        c = cofactors(d_rest)
-        inverse = _inverse(determinant(d_rest, c))
-        metric, inverse_volume = scaled_symmetric(inverse / 6.0, squared(c)), 6.0 * inverse
+        metric, inverse_volume = _rest_metric(tet_edges(rest, corners, e))
         d, mu, lam = tet_edges(positions, corners, e), moduli[0, e], moduli[1, e]
         out[e] = tet_energy(d, metric, inverse_volume, law, low, high, mu, lam)
 

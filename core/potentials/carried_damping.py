@@ -197,9 +197,8 @@ class CarriedDamping(PrescribedPotential):
             return self._without_set_down(self._parameters_at(interval, frame, part), frame)
         per_second = self._intervals / self._system.frame_times.of(frame)
         out = interval.centre.new_empty(3, 3 * len(self._counts) + self._system.vertex_count)
-        arrays = [*interval.arrays, self._group_array]
-        arguments: list[Any] = [*arrays, MIN_INERTIA_RATIO, out.numpy()]
-        loops.write_parameters(part, per_second, *arguments)
+        arrays: list[Any] = [*interval.arrays, self._group_array, MIN_INERTIA_RATIO, out.numpy()]
+        loops.write_parameters(part, per_second, *arrays)
         return self._without_set_down(out, frame)
 
     def set_down(self, frame: int, where: slice) -> None:
@@ -460,13 +459,12 @@ def _pin_paths(system: Nodes) -> Iterator[_Path]:
 
 
 def _goal_paths(system: Nodes) -> Iterator[_Path]:
-    starts = np.array(system.vertex_offsets)
     for index, force in enumerate(system.forces):
         if not isinstance(force, GoalSprings):
             continue
         goals = force.goals
         corners = goals.points.corners.T.cpu().numpy()
-        body = system.bodies[int(np.searchsorted(starts, corners[0, 0], side="right")) - 1]
+        body = system.bodies[system.bodies_of(corners[:1, 0])[0]]
         acting = np.flatnonzero((goals.stiffness > 0.0).cpu().numpy())
         if body.pose is not None or len(acting) == 0:
             continue

@@ -152,8 +152,6 @@ class GoalDamping(PrescribedPotential):
         #: The points and what draws them.
         self.goals = goals
         self._times = times
-        # Many explicit steps lie between the same two samples: (3, P) per frame, s, and m/s.
-        self._last_rate: tuple[Tensor, float, Tensor] | None = None
         #: ṫ, (3, P) in m/s.
         self.parameters = self.at(0, 0.0)
         self._time = 0, 0.0
@@ -170,11 +168,7 @@ class GoalDamping(PrescribedPotential):
         return GoalDamping(points, system.frame_times)
 
     def at(self, frame: int, fraction: float) -> Tensor:
-        rate, seconds = self.goals.targets.rate(frame, fraction), self._times.of(frame)
-        last = self._last_rate
-        if last is None or last[0] is not rate or last[1] != seconds:
-            self._last_rate = last = rate, seconds, rate / seconds
-        return last[2]
+        return self.goals.targets.rate(frame, fraction, self._times.of(frame))
 
     def go_to(self, frame: int, fraction: float) -> None:
         super().go_to(frame, fraction)

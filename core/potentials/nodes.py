@@ -152,6 +152,11 @@ class Nodes:
         """Return the names of all bodies, for messages."""
         return ", ".join(body.name for body in self.bodies)
 
+    def bodies_of(self, vertices: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """(n,) the number of the body that each of (n,) vertices belongs to."""
+        bodies: NDArray[np.int64] = np.searchsorted(self.vertex_offsets, vertices, "right") - 1
+        return bodies
+
     def body_slices(self) -> list[slice]:
         """Return the slice of each body's vertices among all."""
         return [slice(*ends) for ends in pairwise(self.vertex_offsets)]

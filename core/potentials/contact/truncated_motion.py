@@ -153,10 +153,11 @@ class TruncatedMotion:
             falls = self._push_up(nodes, mobility, least, moves, only_finds=pushes == PUSH_ROUNDS)
             rows = np.flatnonzero(collides)
             if not (falls or len(rows)):
-                if self._any_turned(nodes, nodes + moves, mobility):
+                ends = nodes + moves
+                if self._any_turned(nodes, ends, mobility):
                     break
                 candidates.distances = distances
-                return Truncation(nodes + moves, after, None, is_free, objects)
+                return Truncation(ends, after, None, is_free, objects)
             is_free = False
             objects |= self._objects_of(rows)
             if pushes == 0:
@@ -227,13 +228,12 @@ class TruncatedMotion:
         pair_arguments = (stencils, points, floors)
         node_arguments = (self._points_of, owners, moves, step_sizes)
         is_divided = np.zeros(len(pairs), dtype=np.bool_)
-        for _ in range(MAX_TURN_ROUNDS):
+        for rounds in range(MAX_TURN_ROUNDS + 1):
             is_divided |= divide(pairs, collides[pairs], *pair_arguments, *node_arguments)
             # What a plane stops may turn tets, and what is stopped with these may collide.
-            if not self._stop_turned(nodes, moves, mobility, step_sizes):
+            is_last = rounds == MAX_TURN_ROUNDS
+            if is_last or not self._stop_turned(nodes, moves, mobility, step_sizes):
                 break
-        else:
-            is_divided |= divide(pairs, collides[pairs], *pair_arguments, *node_arguments)
         # Planes may divide others, too, where many moves get shorter.
         self.divided_objects |= self._objects_of(pairs[is_divided & collides[pairs]])
         return step_sizes[owners], self._objects_of(pairs[is_divided])

@@ -54,11 +54,12 @@ def test_of_several_samples_a_frame_each_has_its_time(read) -> None:
         assert float(channel.at(frame, fraction)) == pytest.approx(expected, rel=1e-14)
 
 
-def test_rates_are_those_of_a_frame() -> None:
+def test_rates_are_those_of_a_second() -> None:
     channel = read_on_the_device(np.array([0.0, 1.0, 5.0, 2.0, 4.0]), 2)
     rates = [(0, 0.0, 2.0), (0, 0.4, 2.0), (0, 0.5, 8.0), (0, 1.0, 8.0), (1, 0.0, -6.0)]
     for frame, fraction, expected in [*rates, (1, 0.9, 4.0), (2, 0.0, 0.0)]:
-        assert float(channel.rate(frame, fraction)) == expected
+        assert float(channel.rate(frame, fraction, 1.0)) == expected
+        assert float(channel.rate(frame, fraction, 0.25)) == 4.0 * expected
 
 
 def test_side_by_side_are_channels_of_any_rate() -> None:
