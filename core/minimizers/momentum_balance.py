@@ -47,21 +47,37 @@ class MomentumBalance:
         gradient = objective.gradient(positions)
         if not bool(torch.isfinite(gradient).all()):
             return positions
-        weights = objective.inertia.weight * torch.ones_like(objective.system.mass)
+        tries = [groups]
+        if len(groups) > 1:
+            # Where these would meet on their ways, they keep the momentum of all of them together.
+            tries.append([np.concatenate(groups)])
+        for each in tries:
+            moved = self._moved(positions, gradient, each)
+            if self._is_way_free(positions, moved):
+                if contact is not None:
+                    contact.report_move(positions, moved)
+                return moved
+        return positions
+
+    def _moved(
+        self, positions: Tensor, gradient: Tensor, groups: list[NDArray[np.intp]]
+    ) -> Tensor:
+        """(3, N) positions with each group moved as a whole to where it is in balance."""
+        weights = self._objective.inertia.weight * torch.ones_like(self._objective.system.mass)
         moved = positions.clone()
         for group in groups:
             parts = [torch.arange(self._slices[k].start, self._slices[k].stop) for k in group]
             which = torch.cat(parts).to(positions.device)
             moved[:, which] = _balanced(positions[:, which], gradient[:, which], weights[which])
-        height = objective.system.minimum_ground_distance(moved)
-        is_above_ground = height is None or height > 0.0
-        if not is_above_ground:
-            return positions
-        if contact is not None:
-            if contact.collision_free_step_size(positions, moved) < 1.0:
-                return positions
-            contact.report_move(positions, moved)
         return moved
+
+    def _is_way_free(self, positions: Tensor, moved: Tensor) -> bool:
+        """Whether nothing is between two (3, N) places."""
+        contact = self._objective.contact
+        height = self._objective.system.minimum_ground_distance(moved)
+        if height is not None and height <= 0.0:
+            return False
+        return contact is None or contact.collision_free_step_size(positions, moved) == 1.0
 
     def _free_groups(self, positions: Tensor) -> list[NDArray[np.intp]]:
         """Bodies that touch each other, directly or not, and nothing else."""

@@ -71,3 +71,16 @@ def test_bodies_that_do_not_touch_are_balanced_one_by_one() -> None:
     moved[1, second] -= 0.003
     balanced = MomentumBalance(objective)(moved)
     torch.testing.assert_close(balanced, rest, rtol=0.0, atol=1e-9)
+
+
+def test_bodies_that_would_meet_on_their_ways_keep_the_momentum_of_both() -> None:
+    bodies = cube(), cube(1.0)
+    objective, rest = begun(*bodies, gravity=(0.0, 0.0, 0.0), contact=Contact())
+    first, second = objective.system.body_slices()
+    moved = rest.clone()
+    moved[0, first] += 1.3
+    moved[1, second] += 0.01
+    balanced = MomentumBalance(objective)(moved)
+    net_force, _ = left_over(objective, moved)
+    assert left_over(objective, balanced)[0] < 1e-9 * net_force
+    assert float(balanced[0, first].min()) > float(balanced[0, second].max())
