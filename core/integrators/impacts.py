@@ -24,9 +24,9 @@ from ..system import System
 from .rigid_frames import RigidFrames, RigidMotion
 from .unhindered_motion import Unhindered
 
-# Steps in the time of a contact: a ball of rubber without damping that is dropped from 1 m then
-# comes back to 0.84 m, with 16 steps to 0.85, as explicit steps of the same tets have it to 0.86.
-CONTACT_STEPS = 8
+# Steps in the time of a contact. Of two blocks that fly at each other, the one that is hit gets
+# within 1.6 % of the momentum that explicit steps give it; with 8 steps it is up to 4 % less.
+CONTACT_STEPS = 16
 # Of the time of contact by Hertz, how long the short steps go on: bodies that are no balls, and
 # softer parts, take longer.
 WINDOW_RATIO = 1.25

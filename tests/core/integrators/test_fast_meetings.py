@@ -117,6 +117,16 @@ def test_a_block_that_is_hit_takes_its_part_of_the_momentum_at_any_speed(
     assert 0.44 < hit < 0.9
 
 
+@pytest.mark.parametrize(
+    ("young", "speed"), [(1e5, 5.0), (1e5, 15.0), (1e6, 5.0), (1e6, 40.0), (1e7, 80.0)]
+)
+def test_implicit_steps_hand_on_as_much_momentum_as_explicit_ones(young, speed) -> None:
+    lower = cube("Lower", young=young)
+    upper = cube("Upper", (0.0, 0.0, SIDE + GAP), young=young, velocity=(0.0, 0.0, -speed))
+    shares = [throw([lower, upper], each, frames=3)[0] for each in (SDIRK2(), SymplecticEuler())]
+    assert shares[0] == pytest.approx(shares[1], rel=0.02)
+
+
 def test_automatic_lets_no_stiff_block_past() -> None:
     bodies = [
         cube("Lower", young=1e7),
