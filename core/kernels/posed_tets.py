@@ -28,6 +28,7 @@ from ..math3.matrices import (
     scaled_symmetric,
     set_column,
     squared,
+    symmetric,
     symmetric_cofactors,
     tet_edges,
     transformed,
@@ -256,11 +257,14 @@ def _inverse(determinant_of_edges: Any) -> Any:
 
 @compiled(inline=True)
 def _rest_metric(edges: Any) -> Any:
-    """V S and 1 / V of a tet by its edges at rest, as ``Tets.metric_by_tet`` has them."""
+    """The six numbers of V S and 1 / V of a tet by its edges at rest, as ``Tets.metric_by_tet`` has
+    them: with a tuple in a tuple LLVM makes no vector instructions, and loops take twice as long.
+    """
     # The columns are the area vectors of the faces across from the corners 1 to 3, twice.
     c = cofactors(edges)
     inverse = _inverse(determinant(edges, c))
-    return scaled_symmetric(inverse / 6.0, squared(c)), 6.0 * inverse
+    s = scaled_symmetric(inverse / 6.0, squared(c))
+    return s[0], s[1], s[2], s[3], s[4], s[5], 6.0 * inverse
 
 
 @compiled()
@@ -278,9 +282,10 @@ def _edge_forces(
     """Forces along edges, (9, M), where no tet is held."""
     sixth = out.dtype.type(1.0 / 6.0)
     for e in shared_range(corners.shape[1]):
-        metric, inverse_volume = _rest_metric(tet_edges(rest, corners, e))
+        m = _rest_metric(tet_edges(rest, corners, e))
+        metric = symmetric(m[0], m[1], m[2], m[3], m[4], m[5])
         d, mu, lam = tet_edges(positions, corners, e), moduli[0, e], moduli[1, e]
-        set_column(out, e, tet_forces(d, metric, inverse_volume, law, low, high, mu, lam, sixth))
+        set_column(out, e, tet_forces(d, metric, m[6], law, low, high, mu, lam, sixth))
 
 
 @compiled()
@@ -322,9 +327,10 @@ def _energies(
 ) -> None:
     """(M,) energies where no tet is held, in J."""
     for e in shared_range(corners.shape[1]):
-        metric, inverse_volume = _rest_metric(tet_edges(rest, corners, e))
+        m = _rest_metric(tet_edges(rest, corners, e))
+        metric = symmetric(m[0], m[1], m[2], m[3], m[4], m[5])
         d, mu, lam = tet_edges(positions, corners, e), moduli[0, e], moduli[1, e]
-        out[e] = tet_energy(d, metric, inverse_volume, law, low, high, mu, lam)
+        out[e] = tet_energy(d, metric, m[6], law, low, high, mu, lam)
 
 
 @compiled()
