@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,6 +147,8 @@ class CarriedDamping(PrescribedPotential):
         self._point_groups = self._index(group_of_piece[point_pieces[order]])
         self._corners = self._index(corners[order])
         self._shares = torch.as_tensor(shares[order]).to(system.mass)
+        # Most points are vertices, and have one of four shares.
+        self._carrying = torch.nonzero(self._shares, as_tuple=True)
         self._masses = np.concatenate([path.masses for path in paths])
         self._intervals = math.lcm(*(path.channel.per_frame for path in paths))
         self.quantities = self._present_quantities()
@@ -306,7 +309,9 @@ class CarriedDamping(PrescribedPotential):
         shift = self._means(change)
         arms, bends = start - centre[self._point_groups], change - shift[self._point_groups]
         both = torch.cat([arms, bends], dim=1)
-        products = self._means(both[:, :, None] * both[:, None, :])
+        offsets = self._offsets.tolist()
+        sums = [both[first:last].T @ both[first:last] for first, last in pairwise(offsets)]
+        products = torch.stack(sums) / self._counts[:, :, None]
         mixed = products[:, :3, 3:]
         squares = torch.stack([products[:, :3, :3], mixed + mixed.mT, products[:, 3:, 3:]])
         traces = squares.diagonal(dim1=2, dim2=3).sum(2)[:, :, None, None]
@@ -336,11 +341,11 @@ class CarriedDamping(PrescribedPotential):
 
     def _remainder(self, velocities: Tensor, quantities: Quantities) -> Tensor:
         """(K, N) newtons by the (P, K) velocities of points that are left of rigid motions."""
-        forces = quantities.point_rates[:, None] * velocities
-        parts = (self._shares[:, :, None] * forces[:, None]).flatten(0, 1)
-        flat, count = self._corners.reshape(-1), self._system.vertex_count
-        sums = parts.new_zeros(count, parts.shape[1]).index_add(0, flat, parts)
-        return sums.T * self._system.free
+        points = self._carrying[0]
+        shares = self._shares[self._carrying] * quantities.point_rates[points]
+        parts = shares[:, None] * velocities[points]
+        sums = parts.new_zeros(self._system.vertex_count, parts.shape[1])
+        return sums.index_add(0, self._corners[self._carrying], parts).T * self._system.free
 
     def _rate_forces(self, positions: Tensor, parameters: Tensor, quantities: Quantities) -> Tensor:
         groups = len(self._counts)
