@@ -59,9 +59,7 @@ class MomentumBalance:
                 return moved
         return positions
 
-    def _moved(
-        self, positions: Tensor, gradient: Tensor, groups: list[NDArray[np.intp]]
-    ) -> Tensor:
+    def _moved(self, positions: Tensor, gradient: Tensor, groups: list[NDArray[np.intp]]) -> Tensor:
         """(3, N) positions with each group moved as a whole to where it is in balance."""
         weights = self._objective.inertia.weight * torch.ones_like(self._objective.system.mass)
         moved = positions.clone()

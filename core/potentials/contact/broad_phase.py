@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,8 +51,9 @@ class Sweep:
         motions: (T, 3) mean motion of each tree, in metres.
         edges, faces, vertices: with their boxes, swept without that motion.
         boxes: (N, 6) of nodes.
-        leaves: (K, 3) pairs of leaves whose boxes overlap, and the row of ``shifts`` of each.
-        shifts: (P, 3) by how much more the first of two trees moves, in metres.
+        leaves: (K, 3) pairs of leaves whose boxes overlap, and the row of ``trees`` of each.
+        trees: (P, 2) pairs of trees whose boxes overlap.
+        shifts: (P, 5) of these, as ``Leaves`` has them.
     """
 
     trajectories: Trajectories
@@ -62,6 +63,7 @@ class Sweep:
     vertices: Parts
     boxes: Points
     leaves: Indices
+    trees: Indices
     shifts: Points
 
 
@@ -185,20 +187,32 @@ class BroadPhase:
         return self.among(swept, swept.leaves)
 
     def sweep(
-        self, before: Points, after: Points, radii: NDArray[np.float64], ratio: float = 1.0
+        self,
+        before: Points,
+        after: Points,
+        radii: NDArray[np.float64],
+        ratio: float = 1.0,
+        queried: NDArray[np.bool_] | None = None,
     ) -> Sweep:
-        """Boxes around trajectories, and which leaves' overlap; arguments as of ``candidates``."""
+        """Boxes around trajectories, and which leaves' overlap.
+
+        Args:
+            before, after, radii, ratio: as of ``candidates``.
+            queried: (V,) vertices of which a pair has to have one; None for all.
+        """
+        everything = np.ones(len(before), dtype=bool)
+        queried = everything if queried is None else queried
         trajectories = Trajectories(
             *(np.ascontiguousarray(before), np.ascontiguousarray(after), radii),
-            *(np.ones(len(before), dtype=bool), np.ones(len(self.ends), dtype=bool)),
-            *self._pair_data,
+            *(queried, self._nodes_with(queried), *self._pair_data),
         )
         motions = self._mean_motions(trajectories.after - trajectories.before)
         parts = [
             Parts(indices, corners, ranges, np.empty((len(corners), 6)))
             for indices, corners, ranges in self._parts
         ]
-        return self._fit(trajectories, motions, parts, np.empty((len(self.ends), 6)), ratio)
+        boxes = np.empty((len(self.ends), 6))
+        return self._fit(trajectories, everything, motions, parts, boxes, ratio)
 
     def sweep_moved(
         self, swept: Sweep, moved: NDArray[np.bool_], before: Points, after: Points, radii: Any
@@ -211,27 +225,48 @@ class BroadPhase:
             moved: (V,) which vertices.
             before, after, radii: of all vertices.
         """
-        moved_nodes = np.empty(len(self.ends), dtype=bool)
-        mark_nodes(self.ends, self.ranges, self.faces, moved, moved_nodes)
-        trajectories = Trajectories(before, after, radii, moved, moved_nodes, *self._pair_data)
+        nodes = self._nodes_with(moved)
+        trajectories = Trajectories(before, after, radii, moved, nodes, *self._pair_data)
         parts = [swept.edges, swept.faces, swept.vertices]
-        return self._fit(trajectories, swept.motions, parts, swept.boxes)
+        return self._fit(trajectories, moved, swept.motions, parts, swept.boxes)
+
+    def around(self, swept: Sweep, queried: NDArray[np.bool_]) -> Sweep:
+        """The same sweep with the leaves alone where one of (V,) queried vertices is."""
+        nodes = self._nodes_with(queried)
+        trajectories = swept.trajectories._replace(is_queried=queried, queried_nodes=nodes)
+        leaves = self._leaf_pairs(swept.boxes, nodes, swept.trees, swept.shifts)
+        return replace(swept, trajectories=trajectories, leaves=leaves)
+
+    def _nodes_with(self, vertices: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """(N,) whether any of (V,) vertices is below each node."""
+        nodes = np.ones(len(self.ends), dtype=bool)
+        if not vertices.all():
+            mark_nodes(self.ends, self.ranges, self.faces, vertices, nodes)
+        return nodes
+
+    def _leaf_pairs(
+        self, boxes: Points, queried_nodes: NDArray[np.bool_], trees: Indices, shifts: Points
+    ) -> Indices:
+        nodes = boxes, self._rest_boxes, self.ends, queried_nodes, self._roots
+        leaves: Indices = leaf_pairs(*nodes, trees, shifts)
+        return leaves
 
     def _fit(
         self,
         trajectories: Trajectories,
+        moved: NDArray[np.bool_],
         motions: Points,
         parts: list[Parts],
         boxes: Points,
         ratio: float = 1.0,
     ) -> Sweep:
-        """Fit the boxes of queried vertices and nodes, and find the leaves that overlap them."""
-        before, after, radii, is_queried, queried_nodes = trajectories[:5]
-        use_threads(len(is_queried), BOXES_PER_THREAD)
-        vertex_boxes = np.empty((len(is_queried), 6))
+        """Fit the boxes of (V,) vertices that moved, and of nodes; find the leaves that overlap."""
+        before, after, radii = trajectories[:3]
+        use_threads(len(moved), BOXES_PER_THREAD)
+        vertex_boxes = np.empty((len(moved), 6))
         box_vertices(before, after, self.trees.of, motions, vertex_boxes)
         for part in parts:
-            box_parts(part.corners, is_queried, vertex_boxes, radii, part.boxes)
+            box_parts(part.corners, moved, vertex_boxes, radii, part.boxes)
         edges, faces, vertices = parts
         box_nodes(self.ends, self.ranges, faces.boxes, boxes)
         least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
@@ -244,9 +279,8 @@ class BroadPhase:
         groups, extras = self.trees.groups, self.trees.extras
         shifts[:, 3] = ratio * extras[groups[first], groups[second]]
         shifts[:, 4] = self._rest_dhats[groups[first], groups[second]]
-        nodes = boxes, self._rest_boxes, self.ends, queried_nodes, self._roots
-        leaves = leaf_pairs(*nodes, trees, shifts)
-        return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, shifts)
+        leaves = self._leaf_pairs(boxes, trajectories.queried_nodes, trees, shifts)
+        return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, trees, shifts)
 
     def among(self, swept: Sweep, leaves: Indices) -> Candidates:
         """The candidates in some of the leaves that overlap."""

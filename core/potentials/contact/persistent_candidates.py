@@ -100,12 +100,25 @@ class PersistentCandidates:
             return self._find_around(leaving, before, after, since, step)
         return self._find_all(before, after, since, step)
 
-    def add_reachable(self, points: Points, reaches: Values) -> None:
-        """Adds all pairs that may come close when points get no farther than (V,) ``reaches``
-        metres from where they are, on whatever path."""
-        swept = self._broad_phase.sweep(points, points, self._radii + reaches)
-        added = self._broad_phase.among(swept, swept.leaves)
-        self._replace(self.candidates.merged(added))
+    def add_reachable(
+        self, points: Points, reaches: Values, which: NDArray[np.bool_], swept: Sweep | None = None
+    ) -> Sweep:
+        """Adds the pairs of some points that may come close when none gets farther than (V,)
+        ``reaches`` metres from where it is, on whatever path.
+
+        Args:
+            which: (V,) those.
+            swept: what was returned for others with the same reaches.
+        """
+        if swept is None:
+            radii = self._radii + reaches
+            swept = self._broad_phase.sweep(points, points, radii, queried=which)
+        else:
+            swept = self._broad_phase.around(swept, which)
+        found = self.candidates.merged(self._broad_phase.among(swept, swept.leaves))
+        if len(found) > len(self.candidates):
+            self._replace(found)
+        return swept
 
     def _find_all(self, before: Points, after: Points, since: float, step: float) -> int:
         """Finds all candidates, of paths that begin with this step."""

@@ -36,10 +36,12 @@ PUSH_ROUNDS, PUSH_SWEEPS = 3, 4
 # Surfaces come no closer than this ratio of d̂: a pair that is closer may slide and open.
 FLOOR_RATIO = 1e-3
 PAIRS_PER_THREAD = 2_000
-# A tet keeps this ratio of its volume in a move; so often its corners stop and pairs are divided
-# anew, since what stops earlier may press others; and so often step sizes are halved before they
-# are zero.
-LEAST_VOLUME_RATIO, MAX_TURN_ROUNDS, MAX_HALVINGS = 0.1, 8, 4
+# Pairs are divided so often at most: what stops earlier may be in the way of others, which are
+# looked for then. At last all are that may come close to anything.
+MAX_DIVISIONS = 9
+# A tet keeps this ratio of its volume in a move; the step sizes of its corners are halved so often
+# before they are zero.
+LEAST_VOLUME_RATIO, MAX_HALVINGS = 0.1, 4
 # In metres: what has no length.
 TINY_LENGTH = 1e-300
 
@@ -219,24 +221,39 @@ class TruncatedMotion:
             stop_falls(interpolation, *arguments)
         self._stop_turned(nodes, moves, mobility, step_sizes)
         reaches(self._points_of, moves, reach)
-        candidates.add_reachable(points, reach)
-        floors, stencils = self._floors(least), candidates.stencils
-        collides = self._find_collisions(points, self.carried(points, moves), least)[0]
-        near = np.empty(len(floors), dtype=np.bool_)
-        find_near(stencils, reach, candidates.distances, floors, near)
-        pairs = np.flatnonzero(near | collides)
-        pair_arguments = (stencils, points, floors)
-        node_arguments = (self._points_of, owners, moves, step_sizes)
-        is_divided = np.zeros(len(pairs), dtype=np.bool_)
-        for rounds in range(MAX_TURN_ROUNDS + 1):
-            is_divided |= divide(pairs, collides[pairs], *pair_arguments, *node_arguments)
+        known, swept = np.zeros(len(points), dtype=np.bool_), None
+        divided = set[tuple[int, int]]()
+        for rounds in range(MAX_DIVISIONS):
+            # Of two points that make all of their moves the candidates know whether they collide.
+            is_last = rounds == MAX_DIVISIONS - 1
+            others = ~known & (self._are_shortened(step_sizes) | is_last)
+            if others.any():
+                swept = candidates.add_reachable(points, reach, others, swept)
+                known |= others
+            floors, stencils = self._floors(least), candidates.stencils
+            collides = self._find_collisions(points, self.carried(points, moves), least)[0]
+            near = np.empty(len(floors), dtype=np.bool_)
+            find_near(stencils, reach, candidates.distances, floors, near)
+            pairs = np.flatnonzero(near | collides)
+            pair_arguments = (pairs, collides[pairs], stencils, points, floors)
+            is_divided = divide(*pair_arguments, self._points_of, owners, moves, step_sizes)
+            divided |= self._objects_of(pairs[is_divided])
+            # Planes may divide others, too, where many moves get shorter.
+            self.divided_objects |= self._objects_of(pairs[is_divided & collides[pairs]])
             # What a plane stops may turn tets, and what is stopped with these may collide.
-            is_last = rounds == MAX_TURN_ROUNDS
-            if is_last or not self._stop_turned(nodes, moves, mobility, step_sizes):
+            if is_last or not (
+                self._stop_turned(nodes, moves, mobility, step_sizes)
+                or (self._are_shortened(step_sizes) & ~known).any()
+            ):
                 break
-        # Planes may divide others, too, where many moves get shorter.
-        self.divided_objects |= self._objects_of(pairs[is_divided & collides[pairs]])
-        return step_sizes[owners], self._objects_of(pairs[is_divided])
+        return step_sizes[owners], divided
+
+    def _are_shortened(self, step_sizes: Values) -> NDArray[np.bool_]:
+        """(V,) whether points are carried by any node that does not make its whole move."""
+        nodes = self._points_of.nodes
+        short = step_sizes[self._owners] < 1.0
+        shortened: NDArray[np.bool_] = (short[nodes] & (nodes >= 0)).any(axis=1)
+        return shortened
 
     def _any_turned(self, nodes: Points, after: Points, mobility: Values) -> bool:
         """Whether moves take tets more of their volume than they may lose."""

@@ -21,6 +21,7 @@ from supple.core.integrators import (
     implicit_stepper,
 )
 from supple.core.materials import StableNeoHookean
+from supple.core.potentials.contact import truncated_motion
 from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 from supple.tests.core.touching import check_apart
 from supple.verification.meshes import block
@@ -288,3 +289,32 @@ def test_bodies_that_touch_begin_as_slowly_as_they_are_told(integrator, speed) -
     moved = simulator.state.positions - simulator.system.initial_positions
     mean = (moved * simulator.system.mass).sum(dim=1) / simulator.system.mass.sum()
     assert float(mean[0]) == pytest.approx(speed * 3.0 / 24.0, rel=1e-5)
+
+
+@pytest.mark.parametrize("divisions", [1, 2, truncated_motion.MAX_DIVISIONS])
+def test_what_follows_a_plate_that_is_stopped_is_stopped_too(monkeypatch, divisions: int) -> None:
+    monkeypatch.setattr(truncated_motion, "MAX_DIVISIONS", divisions)
+    floor = Collider(box_corners((-1.0, -1.0, -0.1), (2.0, 2.0, 0.1)), BOX_TRIANGLES)
+    plate = box_corners((-0.2, -0.2, 0.13), (0.4, 0.4, 0.01))
+    way = np.arange(5)[:, None, None] * np.array([0.0, 0.0, -0.25])
+    size = (0.1, 0.1, 0.1)
+    pressed = cube("Pressed", (0.0, 0.0, 0.052), size=size, young=2e4, cells=(1, 1, 1))
+    # Farther behind the plate than anything looks that moves along with it.
+    followers = [
+        cube(
+            f"Follower {k}",
+            (0.0, 0.0, 0.21 + 0.12 * k),
+            size,
+            2e4,
+            cells=(1, 1, 1),
+            velocity=(0.0, 0.0, -60.0),
+        )
+        for k in range(3)
+    ]
+    simulator = flying(
+        *([pressed, *followers], SymplecticEuler()),
+        [floor, Collider(plate + way, BOX_TRIANGLES, name="Plate")],
+        **{"frame_time": 1.0 / 240.0, "substeps": 6},
+    )
+    truncated = [frame.report.solver_statistics.truncated_vertices for frame in simulator.run(4)]
+    assert max(truncated) > 8

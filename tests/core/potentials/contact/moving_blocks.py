@@ -45,10 +45,10 @@ class Counted(BroadPhase):
         # Of the last search.
         self.trajectories: tuple[np.ndarray, ...] = ()
 
-    def sweep(self, before: np.ndarray, after: np.ndarray, *radii: Any) -> Sweep:
+    def sweep(self, before: np.ndarray, after: np.ndarray, *radii: Any, **options: Any) -> Sweep:
         self.asked += 1
         self.trajectories = before.copy(), after.copy(), radii[0]
-        return super().sweep(before, after, *radii)
+        return super().sweep(before, after, *radii, **options)
 
     def sweep_moved(self, swept: Sweep, moved: np.ndarray, *trajectories: np.ndarray) -> Sweep:
         self.moved.append(np.flatnonzero(moved))

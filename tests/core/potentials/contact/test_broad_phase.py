@@ -194,6 +194,25 @@ def test_around_what_goes_another_way_all_pairs_of_that_are_found_and_no_others(
     assert as_sets(trees.among(again, trees.sweep(before, after, radii).leaves)) == found
 
 
+@pytest.mark.parametrize("vertices", [[5], [0, 30], list(range(20, 40))])
+def test_of_queried_vertices_all_pairs_are_found_and_no_others(moved, vertices: list[int]) -> None:
+    trees, radii = broad_phase(), near_ones(POINTS)
+    queried = np.zeros(len(POINTS), dtype=bool)
+    queried[vertices] = True
+    whole = trees.sweep(POINTS, moved, radii)
+    needed = as_sets(trees.among(whole, whole.leaves))
+    corners = (
+        lambda pair: {*EDGES[pair[0]], *EDGES[pair[1]]},
+        lambda pair: {*FACES[pair[0]], pair[1]},
+    )
+    at_once = trees.sweep(POINTS, moved, radii, queried=queried)
+    for swept in (at_once, trees.around(whole, queried), trees.around(at_once, queried)):
+        found = as_sets(trees.among(swept, swept.leaves))
+        for own, of_all, of in zip(found, needed, corners, strict=True):
+            assert own == {pair for pair in of_all if of(pair) & set(vertices)}
+            assert 0 < len(own) < len(of_all)
+
+
 def test_pairs_are_in_order_and_the_same_with_any_number_of_threads(moved) -> None:
     radii = near_ones(POINTS)
     answers = []

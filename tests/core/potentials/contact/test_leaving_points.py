@@ -11,6 +11,7 @@ from supple.tests.core.potentials.contact.moving_blocks import (
     PATHS,
     RADII,
     STEP,
+    SURFACE,
     Counted,
     Path,
     as_set,
@@ -146,9 +147,22 @@ def test_what_points_can_reach_on_any_path_becomes_a_candidate() -> None:
     own.cover(before, falling(0.06 + STEP), STEP)
     reaches = random.uniform(0.0, 0.3, len(RADII))
     known = as_set(own.candidates)
-    own.add_reachable(before, reaches)
-    assert as_set(own.candidates) > known
+    some = np.arange(len(RADII)) < 10
+    swept = own.add_reachable(before, reaches, some)
+    of_some = as_set(own.candidates)
+    own.add_reachable(before, reaches, ~some, swept)
+    assert as_set(own.candidates) > of_some > known
     for _ in range(20):
         directions = random.normal(size=(len(RADII), 3))
         directions /= np.linalg.norm(directions, axis=1)[:, None]
-        assert as_set(own.candidates) >= near(before, before + reaches[:, None] * directions)
+        reached = near(before, before + reaches[:, None] * directions)
+        assert as_set(own.candidates) >= reached
+        assert of_some >= {pair for pair in reached if corners_of(pair) & set(range(10))}
+
+
+def corners_of(pair: tuple[int, int, int]) -> set[int]:
+    """The vertices of a pair as ``as_set`` has it."""
+    kind, first, second = pair
+    if kind == 0:
+        return {*SURFACE.edges[first].tolist(), *SURFACE.edges[second].tolist()}
+    return {*SURFACE.triangles[first].tolist(), second}
