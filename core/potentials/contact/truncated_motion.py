@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -94,6 +95,7 @@ class TruncatedMotion:
         self._candidates, self._points_of = candidates, points_of
         self._ground, self._owners, self._tets = ground, owners, tets
         self._dhats_of = Candidates.none(), np.empty(0)
+        self._floors_of = np.empty(0), math.nan, np.empty(0)
         #: The work of pins and colliders by the impulses of the last moves, in joules.
         self.work = 0.0
         #: Of which pairs of objects some would have collided and were divided; for others to empty.
@@ -160,12 +162,13 @@ class TruncatedMotion:
                     break
                 candidates.distances = distances
                 return Truncation(ends, after, None, is_free, objects)
-            is_free = False
+            is_free = is_free and not len(rows)
             objects |= self._objects_of(rows)
             if pushes == 0:
                 candidates.blocked += collides
                 _limit(moves, longest)
-            if pushes < PUSH_ROUNDS:
+            # Flat tets push what the ground has pushed up down again: they answer pairs alone.
+            if pushes < PUSH_ROUNDS and len(rows):
                 stencils = candidates.stencils
                 arguments = (self._points_of, self._floors(least), mobility, ways)
                 tets = (*flat, MIN_HEIGHT_RATIO, PUSH_SWEEPS)
@@ -179,8 +182,10 @@ class TruncatedMotion:
 
     def _floors(self, least: float) -> Values:
         """Return the (P,) least distances of the present candidates, in metres."""
-        floors: Values = np.maximum(FLOOR_RATIO * self.dhats, least)
-        return floors
+        dhats = self.dhats
+        if self._floors_of[0] is not dhats or self._floors_of[1] != least:
+            self._floors_of = dhats, least, np.maximum(FLOOR_RATIO * dhats, least)
+        return self._floors_of[2]
 
     def _find_collisions(
         self, points: Points, after: Points, least: float
@@ -226,7 +231,7 @@ class TruncatedMotion:
         for rounds in range(MAX_DIVISIONS):
             # Of two points that make all of their moves the candidates know whether they collide.
             is_last = rounds == MAX_DIVISIONS - 1
-            others = ~known & (self._are_shortened(step_sizes) | is_last)
+            others = ~known if is_last else ~known & self._are_shortened(step_sizes)
             if others.any():
                 swept = candidates.add_reachable(points, reach, others, swept)
                 known |= others
