@@ -279,3 +279,23 @@ def test_a_collider_alone_brings_contact() -> None:
     assert isinstance(scene.colliders[0], Collider)
     for frame in checked(simulator, 10):
         assert float(frame.positions[0][:, 2].min()) > 0.0
+
+
+def test_tets_that_the_ground_presses_flat_let_the_rest_of_the_body_go_on() -> None:
+    mesh = block((3, 3, 3), (0.2, 0.2, 0.2), (-0.1, -0.1, 0.01))
+    bodies = [
+        SoftBody(
+            replace(mesh, vertices=mesh.vertices + [0.0, 0.0, 0.21 * k]),
+            StableNeoHookean(500.0, 0.45),
+            velocity=(0.0, 0.0, -5.0),
+        )
+        for k in range(2)
+    ]
+    scene = Scene(bodies, ground=Ground(), contact=Contact())
+    simulator = Simulator(scene, SymplecticEuler(), frame_time=1.0 / 240.0)
+    frames = list(simulator.run(8))
+    assert min(frame.report.minimum_volume_ratio for frame in frames) < 0.25
+    for frame in frames:
+        statistics = frame.report.solver_statistics
+        assert statistics.truncated_vertices == 0
+        assert statistics.linearizations == frame.report.substeps
