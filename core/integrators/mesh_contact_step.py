@@ -51,8 +51,8 @@ from .group_motion import keep_group_motion
 
 Points = NDArray[np.float64]
 
-# Passes over an island at most, and by what share a changed distance wakes contacts around it. Large
-# islands do not converge in 40, either: heaps of sixty bodies then have the same energy to 1e-5.
+# Passes over an island at most, and by what share a changed distance wakes contacts around it. In
+# heaps of sixty bodies large islands do not converge in 40, either: energies are the same to 1e-5.
 MAX_PASSES, RELATIVE_TOLERANCE = 20, 0.2
 # How often contacts are made linear at most: again where something was in the way.
 MAX_LINEARIZATIONS, AGAIN_PASSES = 3, 15

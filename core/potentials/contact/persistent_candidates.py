@@ -115,9 +115,9 @@ class PersistentCandidates:
             swept = self._broad_phase.sweep(points, points, radii, queried=which)
         else:
             swept = self._broad_phase.around(swept, which)
-        found = self.candidates.merged(self._broad_phase.among(swept, swept.leaves))
-        if len(found) > len(self.candidates):
-            self._replace(found)
+        merged = self.candidates.merged(self._broad_phase.among(swept, swept.leaves))
+        if len(merged) > len(self.candidates):
+            self._replace(merged)
         return swept
 
     def _find_all(self, before: Points, after: Points, since: float, step: float) -> int:

@@ -286,7 +286,7 @@ def test_tets_that_the_ground_presses_flat_let_the_rest_of_the_body_go_on() -> N
     mesh = block((3, 3, 3), (0.2, 0.2, 0.2), (-0.1, -0.1, 0.01))
     bodies = [
         SoftBody(
-            TetMesh(mesh.vertices + [0.0, 0.0, 0.21 * k], mesh.tets),
+            TetMesh(mesh.vertices + np.array([0.0, 0.0, 0.21 * k]), mesh.tets),
             StableNeoHookean(500.0, 0.45),
             velocity=(0.0, 0.0, -5.0),
         )
