@@ -7,7 +7,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,12 +142,14 @@ class CarriedDamping(PrescribedPotential):
         self._carried = torch.zeros_like(system.mass).index_fill_(0, self._vertices, 1.0)
         self._order = self._index(order)
         self._offsets = self._index(np.append(0, np.cumsum(counts)))
+        self._sizes: list[int] = counts.tolist()
         self._counts = torch.as_tensor(counts).to(system.mass)[:, None]
         self._point_groups = self._index(group_of_piece[point_pieces[order]])
         self._corners = self._index(corners[order])
         self._shares = torch.as_tensor(shares[order]).to(system.mass)
-        # Most points are vertices, and have one of four shares.
-        self._carrying = torch.nonzero(self._shares, as_tuple=True)
+        # Most points are vertices, and have one of four shares: points, vertices and shares.
+        points, places = torch.nonzero(self._shares, as_tuple=True)
+        self._carriers = points, self._corners[points, places], self._shares[points, places]
         self._masses = np.concatenate([path.masses for path in paths])
         self._intervals = math.lcm(*(path.channel.per_frame for path in paths))
         self.quantities = self._present_quantities()
@@ -309,8 +310,7 @@ class CarriedDamping(PrescribedPotential):
         shift = self._means(change)
         arms, bends = start - centre[self._point_groups], change - shift[self._point_groups]
         both = torch.cat([arms, bends], dim=1)
-        offsets = self._offsets.tolist()
-        sums = [both[first:last].T @ both[first:last] for first, last in pairwise(offsets)]
+        sums = [group.T @ group for group in both.split(self._sizes)]
         products = torch.stack(sums) / self._counts[:, :, None]
         mixed = products[:, :3, 3:]
         squares = torch.stack([products[:, :3, :3], mixed + mixed.mT, products[:, 3:, 3:]])
@@ -341,11 +341,10 @@ class CarriedDamping(PrescribedPotential):
 
     def _remainder(self, velocities: Tensor, quantities: Quantities) -> Tensor:
         """(K, N) newtons by the (P, K) velocities of points that are left of rigid motions."""
-        points = self._carrying[0]
-        shares = self._shares[self._carrying] * quantities.point_rates[points]
-        parts = shares[:, None] * velocities[points]
+        points, vertices, shares = self._carriers
+        parts = (shares * quantities.point_rates[points])[:, None] * velocities[points]
         sums = parts.new_zeros(self._system.vertex_count, parts.shape[1])
-        return sums.index_add(0, self._corners[self._carrying], parts).T * self._system.free
+        return sums.index_add(0, vertices, parts).T * self._system.free
 
     def _rate_forces(self, positions: Tensor, parameters: Tensor, quantities: Quantities) -> Tensor:
         groups = len(self._counts)

@@ -53,7 +53,7 @@ class Truncation(NamedTuple):
     Args:
         nodes, points: (N, 3) and (V, 3) where those are after it, in metres.
         step_sizes: (N,) of its move each node has made, between 0 and 1; None for all of it.
-        is_free: whether nothing was in the way.
+        is_free: whether no surfaces were in each other's way, and nothing stopped.
         objects: every two objects of which surfaces were in each other's way; bodies come first.
     """
 
@@ -226,30 +226,32 @@ class TruncatedMotion:
             stop_falls(interpolation, *arguments)
         self._stop_turned(nodes, moves, mobility, step_sizes)
         reaches(self._points_of, moves, reach)
-        known, swept = np.zeros(len(points), dtype=np.bool_), None
-        divided = set[tuple[int, int]]()
+        after, swept, divided = self.carried(points, moves), None, set[tuple[int, int]]()
+        known, others = np.zeros(len(points), dtype=np.bool_), self._are_shortened(step_sizes)
         for rounds in range(MAX_DIVISIONS):
             # Of two points that make all of their moves the candidates know whether they collide.
             is_last = rounds == MAX_DIVISIONS - 1
-            others = ~known if is_last else ~known & self._are_shortened(step_sizes)
+            others = ~known if is_last else others
             if others.any():
                 swept = candidates.add_reachable(points, reach, others, swept)
                 known |= others
-            floors, stencils = self._floors(least), candidates.stencils
-            collides = self._find_collisions(points, self.carried(points, moves), least)[0]
-            near = np.empty(len(floors), dtype=np.bool_)
-            find_near(stencils, reach, candidates.distances, floors, near)
-            pairs = np.flatnonzero(near | collides)
+            if rounds == 0 or others.any():
+                floors, stencils = self._floors(least), candidates.stencils
+                collides = self._find_collisions(points, after, least)[0]
+                near = np.empty(len(floors), dtype=np.bool_)
+                find_near(stencils, reach, candidates.distances, floors, near)
+                pairs = np.flatnonzero(near | collides)
             pair_arguments = (pairs, collides[pairs], stencils, points, floors)
             is_divided = divide(*pair_arguments, self._points_of, owners, moves, step_sizes)
             divided |= self._objects_of(pairs[is_divided])
             # Planes may divide others, too, where many moves get shorter.
             self.divided_objects |= self._objects_of(pairs[is_divided & collides[pairs]])
+            if is_last:
+                break
             # What a plane stops may turn tets, and what is stopped with these may collide.
-            if is_last or not (
-                self._stop_turned(nodes, moves, mobility, step_sizes)
-                or (self._are_shortened(step_sizes) & ~known).any()
-            ):
+            is_any_turned = self._stop_turned(nodes, moves, mobility, step_sizes)
+            others = self._are_shortened(step_sizes) & ~known
+            if not (is_any_turned or others.any()):
                 break
         return step_sizes[owners], divided
 

@@ -311,10 +311,8 @@ def test_what_follows_a_plate_that_is_stopped_is_stopped_too(monkeypatch, divisi
         )
         for k in range(3)
     ]
-    simulator = flying(
-        *([pressed, *followers], SymplecticEuler()),
-        [floor, Collider(plate + way, BOX_TRIANGLES, name="Plate")],
-        **{"frame_time": 1.0 / 240.0, "substeps": 6},
-    )
+    bodies, colliders = [pressed, *followers], [floor, Collider(plate + way, BOX_TRIANGLES)]
+    steps = {"frame_time": 1.0 / 240.0, "substeps": 6}
+    simulator = flying(bodies, SymplecticEuler(), colliders, **steps)
     truncated = [frame.report.solver_statistics.truncated_vertices for frame in simulator.run(4)]
     assert max(truncated) > 8

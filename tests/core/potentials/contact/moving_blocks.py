@@ -71,6 +71,14 @@ def as_set(found: Candidates) -> set[tuple[int, int, int]]:
     return {(kind, a, b) for own, kind in pairs for a, b in own.tolist()}
 
 
+def corners_of(pair: tuple[int, int, int]) -> set[int]:
+    """The vertices of a pair as ``as_set`` has it."""
+    kind, first, second = pair
+    if kind == 0:
+        return {*SURFACE.edges[first].tolist(), *SURFACE.edges[second].tolist()}
+    return {*SURFACE.triangles[first].tolist(), second}
+
+
 def near(before: np.ndarray, after: np.ndarray) -> set[tuple[int, int, int]]:
     """Exactly what comes within the sum of radii at some moments between two places."""
     places = [before + share * (after - before) for share in (0.0, 0.3, 0.7, 1.0)]

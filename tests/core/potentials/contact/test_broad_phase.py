@@ -47,6 +47,13 @@ EXTRAS = np.array(
 )
 
 
+# The vertices of a pair of edges, and of a face and a vertex.
+CORNERS = (
+    lambda pair: {*EDGES[pair[0]], *EDGES[pair[1]]},
+    lambda pair: {*FACES[pair[0]], pair[1]},
+)
+
+
 def broad_phase(can_collide: np.ndarray = ALL, extras: np.ndarray | None = None) -> BroadPhase:
     return BroadPhase(POINTS, EDGES, FACES, OWNERS, can_collide, extras)
 
@@ -182,11 +189,7 @@ def test_around_what_goes_another_way_all_pairs_of_that_are_found_and_no_others(
     again = trees.sweep_moved(swept, is_moved, before, after, radii)
     found = as_sets(trees.among(again, again.leaves))
     wanted = expected(before, after, radii, ALL)
-    corners = (
-        lambda pair: {*EDGES[pair[0]], *EDGES[pair[1]]},
-        lambda pair: {*FACES[pair[0]], pair[1]},
-    )
-    for own, needed, of in zip(found, wanted, corners, strict=True):
+    for own, needed, of in zip(found, wanted, CORNERS, strict=True):
         assert all(of(pair) & set(vertices) for pair in own)
         needed = {pair for pair in needed if of(pair) & set(vertices)}
         assert own >= needed and len(needed) > 0
@@ -201,14 +204,10 @@ def test_of_queried_vertices_all_pairs_are_found_and_no_others(moved, vertices: 
     queried[vertices] = True
     whole = trees.sweep(POINTS, moved, radii)
     needed = as_sets(trees.among(whole, whole.leaves))
-    corners = (
-        lambda pair: {*EDGES[pair[0]], *EDGES[pair[1]]},
-        lambda pair: {*FACES[pair[0]], pair[1]},
-    )
     at_once = trees.sweep(POINTS, moved, radii, queried=queried)
     for swept in (at_once, trees.around(whole, queried), trees.around(at_once, queried)):
         found = as_sets(trees.among(swept, swept.leaves))
-        for own, of_all, of in zip(found, needed, corners, strict=True):
+        for own, of_all, of in zip(found, needed, CORNERS, strict=True):
             assert own == {pair for pair in of_all if of(pair) & set(vertices)}
             assert 0 < len(own) < len(of_all)
 

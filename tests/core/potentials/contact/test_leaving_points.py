@@ -11,10 +11,10 @@ from supple.tests.core.potentials.contact.moving_blocks import (
     PATHS,
     RADII,
     STEP,
-    SURFACE,
     Counted,
     Path,
     as_set,
+    corners_of,
     falling,
     near,
     persistent,
@@ -158,11 +158,3 @@ def test_what_points_can_reach_on_any_path_becomes_a_candidate() -> None:
         reached = near(before, before + reaches[:, None] * directions)
         assert as_set(own.candidates) >= reached
         assert of_some >= {pair for pair in reached if corners_of(pair) & set(range(10))}
-
-
-def corners_of(pair: tuple[int, int, int]) -> set[int]:
-    """The vertices of a pair as ``as_set`` has it."""
-    kind, first, second = pair
-    if kind == 0:
-        return {*SURFACE.edges[first].tolist(), *SURFACE.edges[second].tolist()}
-    return {*SURFACE.triangles[first].tolist(), second}
