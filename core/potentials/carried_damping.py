@@ -310,7 +310,7 @@ class CarriedDamping(PrescribedPotential):
         shift = self._means(change)
         arms, bends = start - centre[self._point_groups], change - shift[self._point_groups]
         both = torch.cat([arms, bends], dim=1)
-        sums = [group.T @ group for group in both.split(self._sizes)]
+        sums = [group.T @ group for group in torch.split(both, self._sizes)]
         products = torch.stack(sums) / self._counts[:, :, None]
         mixed = products[:, :3, 3:]
         squares = torch.stack([products[:, :3, :3], mixed + mixed.mT, products[:, 3:, 3:]])

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from supple.core import Contact, Scene, SoftBody
+from supple.core import Contact, Ground, Scene, SoftBody
 from supple.core.materials import StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.momentum_balance import MomentumBalance
@@ -84,3 +84,10 @@ def test_bodies_that_would_meet_on_their_ways_keep_the_momentum_of_both() -> Non
     net_force, _ = left_over(objective, moved)
     assert left_over(objective, balanced)[0] < 1e-9 * net_force
     assert float(balanced[0, first].min()) > float(balanced[0, second].max())
+
+
+def test_nothing_is_balanced_to_below_the_ground() -> None:
+    # In the step it falls by 17 mm.
+    objective, rest = begun(cube(), ground=Ground(-0.01))
+    moved = rest + torch.tensor([[0.0], [0.0], [1.0]], dtype=torch.float64)
+    assert torch.equal(MomentumBalance(objective)(moved), moved)
