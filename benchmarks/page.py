@@ -74,7 +74,8 @@ SWEEPS = """
 ## Sweeps
 A block of jelly falls on the ground, {runs} times with {frames} frames (`sweep_scaling`). A run
 takes {run:.1f} processor seconds. The seconds are those of a whole sweep, with the start of the
-processes and the results. The overhead is the processor time beside the runs, without the start.
+processes and the results. The overhead is the processor time beside the runs, without start and
+end of the processes.
 Other programs used the machine meanwhile: its load was {load:g}. {when}
 
 """

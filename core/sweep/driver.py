@@ -130,7 +130,7 @@ def run_made(
         if scheduler is not None or local_cluster is not None:
             from . import cluster
 
-            done = cluster.rows(requests, scheduler, local_cluster, log)
+            done = cluster.rows(requests, sweep.threads, scheduler, local_cluster, log)
         else:
             done = local.rows(requests, workers, sweep.threads)
         rows: list[Row] = []

@@ -45,7 +45,7 @@ def rows(requests: Iterator[Request], workers: int | None, threads: int) -> Iter
         with guard:
             return None if stopped.is_set() else next(requests, None)
 
-    pool = [_Process(threads) for _ in range(count)]
+    pool = [Process(threads) for _ in range(count)]
     started = [threading.Thread(target=_serve, args=(each, take, done)) for each in pool]
     for thread in started:
         thread.start()
@@ -69,18 +69,14 @@ def rows(requests: Iterator[Request], workers: int | None, threads: int) -> Iter
             thread.join()
 
 
-def _serve(process: _Process, take: Any, done: queue.SimpleQueue[Any]) -> None:
+def _serve(process: Process, take: Any, done: queue.SimpleQueue[Any]) -> None:
     """Give the requests that there are to a process, and start it anew where it dies."""
     try:
         while (request := take()) is not None:
-            for _ in range(MAX_DEATHS):
-                row = process.ask(request)
-                if row is not None or process.is_stopped:
-                    break
+            row = process.run(request)
             if process.is_stopped:
                 break
-            died = f"the process of the run died {MAX_DEATHS} times: {process.why()}"
-            done.put(row or {"index": request["index"], "error": died})
+            done.put(row)
     except BaseException as error:  # noqa: BLE001, since another thread raises it again
         done.put(error)
     finally:
@@ -88,8 +84,12 @@ def _serve(process: _Process, take: Any, done: queue.SimpleQueue[Any]) -> None:
         done.put(None)
 
 
-class _Process:
-    """A process that does runs, started when it is first asked."""
+class Process:
+    """A process that does runs, started when it is first asked.
+
+    Args:
+        threads: that it computes on.
+    """
 
     def __init__(self, threads: int) -> None:
         self._environment = {**os.environ, **thread_variables(threads)}
@@ -97,6 +97,18 @@ class _Process:
         self._status: int | None = None
         self._guard = threading.Lock()
         self.is_stopped = False
+
+    def run(self, request: Request) -> Row:
+        """The row of a run. A process that dies over it is started anew, ``MAX_DEATHS`` times at
+        most."""
+        for _ in range(MAX_DEATHS):
+            row = self.ask(request)
+            if row is not None:
+                return row
+            if self.is_stopped:
+                break
+        died = f"the process of the run died {MAX_DEATHS} times: {self._why()}"
+        return {"index": request["index"], "error": died}
 
     def ask(self, request: Request) -> Row | None:
         """The row of a run; None where the process has died over it."""
@@ -116,7 +128,7 @@ class _Process:
         row: Row = json.loads(answer)
         return {"index": request["index"], **row}
 
-    def why(self) -> str:
+    def _why(self) -> str:
         status = self._status or 0
         return f"signal {-status}" if status < 0 else f"status {status}"
 

@@ -70,6 +70,37 @@ def test_a_killed_worker_costs_no_run_and_the_bits_are_those_of_one_machine(
     assert frames_of(there) == frames_of(here)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="counts processes by /proc")
+def test_threads_of_a_worker_do_runs_side_by_side_in_processes_of_their_own(
+    tmp_path: Path,
+) -> None:
+    folder = make(SWEEP, SCENE, SETTINGS, tmp_path / "there")
+    requests = [{"folder": str(folder), "index": k, "version": version()} for k in range(4)]
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=2,
+        dashboard_address=None,
+        memory_limit=0,
+        silence_logs=logging.CRITICAL,
+    ) as one_worker:
+        address = one_worker.scheduler_address
+        rows = sorted(
+            cluster.rows(iter(requests), 1, address, None, print), key=lambda row: row["index"]
+        )
+        with distributed.Client(address, set_as_default=False) as client:
+            assert list(client.run(_process_count).values()) == [2]
+    here = make(SWEEP, SCENE, SETTINGS, tmp_path / "here")
+    alone = [run_one({**each, "folder": str(here)}) for each in requests]
+    same = [{"index": k, **row} for k, row in enumerate(alone)]
+    assert without_times(rows) == without_times(same)
+
+
+def _process_count() -> int:
+    """The number of processes that this one has started."""
+    tasks = Path(f"/proc/{os.getpid()}/task").glob("*/children")
+    return sum(len(each.read_text().split()) for each in tasks)
+
+
 @pytest.mark.parametrize(
     ("found", "said"),
     [
@@ -94,7 +125,7 @@ def test_a_worker_that_comes_later_with_another_version_is_left_out(
         rf"No worker is left to go on: tcp://\S+: it runs Supple {version()}, and the sweep needs"
     )
     with pytest.raises(SuppleError, match=said):
-        list(cluster.rows(requests, dask.scheduler_address, None, messages.append))
+        list(cluster.rows(requests, 1, dask.scheduler_address, None, messages.append))
     assert len(messages) == 2
 
 
@@ -105,17 +136,17 @@ def test_a_worker_that_cannot_write_is_left_out_and_its_run_goes_to_another(
     monkeypatch.setattr(cluster, "_run_there", _run_on_a_full_disk)
     requests = iter([{"index": index, "bad": bad} for index in range(12)])
     messages: list[str] = []
-    rows = list(cluster.rows(requests, dask.scheduler_address, None, messages.append))
+    rows = list(cluster.rows(requests, 1, dask.scheduler_address, None, messages.append))
     assert sorted(row["index"] for row in rows) == [*range(12)]
     assert all(row["good"] for row in rows)
     assert messages == [f"The worker {bad} is left out: The disk is full"]
     monkeypatch.setattr(cluster, "RETURN_SECONDS", 0.3)
     requests = iter([{"index": 0, "bad": "all"}])
     with pytest.raises(SuppleError, match=r"No worker is left to go on: .*The disk is full"):
-        list(cluster.rows(requests, dask.scheduler_address, None, messages.append))
+        list(cluster.rows(requests, 1, dask.scheduler_address, None, messages.append))
 
 
-def _run_on_a_full_disk(request: dict) -> dict:
+def _run_on_a_full_disk(request: dict, _threads: int) -> dict:
     address = distributed.get_worker().address
     if request["bad"] in ("all", address):
         return {"error": "The disk is full", "unfit": "disk", "worker": address}
@@ -128,7 +159,7 @@ def test_a_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch)
     for address in ("tcp://127.0.0.1:9", "farm"):
         said = f"There is no Dask scheduler at {re.escape(address)}: "
         with pytest.raises(SuppleError, match=said):
-            list(cluster.rows(iter([]), address, None, print))
+            list(cluster.rows(iter([]), 1, address, None, print))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -148,7 +179,8 @@ def test_a_scheduler_that_dies_is_reported_without_tracebacks(
     address = json.loads(file.read_text())["address"]
     monkeypatch.setattr(cluster, "_run_there", _run_on_a_full_disk)
     monkeypatch.setattr(cluster, "PATIENCE_SECONDS", 60.0)
-    rows = cluster.rows(iter([{"index": k, "bad": ""} for k in range(9999)]), address, None, print)
+    requests = iter([{"index": k, "bad": ""} for k in range(9999)])
+    rows = cluster.rows(requests, 1, address, None, print)
     assert next(rows)["good"]
     scheduler.kill()
     with pytest.raises(SuppleError, match=f"The Dask scheduler at {address} is gone"):
@@ -169,4 +201,4 @@ def test_a_result_that_was_on_its_way_when_the_scheduler_died_is_said_so_too(
     with pytest.raises(
         SuppleError, match=f"The Dask scheduler at {dask.scheduler_address} is gone"
     ):
-        list(cluster.rows(requests, dask.scheduler_address, None, print))
+        list(cluster.rows(requests, 1, dask.scheduler_address, None, print))

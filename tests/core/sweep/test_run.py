@@ -108,7 +108,7 @@ def test_a_run_whose_process_always_dies_fails_and_the_others_go_on(
         asked.append(wanted["index"])
         return {"index": wanted["index"]} if wanted["index"] else None
 
-    monkeypatch.setattr(local._Process, "ask", ask)
+    monkeypatch.setattr(local.Process, "ask", ask)
     rows = list(local.rows(iter([{"index": 0}, {"index": 1}]), 1, 1))
     assert asked == [0, 0, 0, 1]
     assert "died 3 times" in rows[0]["error"] and rows[1] == {"index": 1}
@@ -158,7 +158,7 @@ def test_a_full_disk_ends_the_sweep_with_its_reason(tmp_path: Path) -> None:
     assert row["unfit"] == "disk" and "The disk is full" in row["error"]
     rows = local.rows(iter([{"index": 0}]), 1, 1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local._Process, "ask", lambda *_: row)
+        patch.setattr(local.Process, "ask", lambda *_: row)
         with pytest.raises(SuppleError, match="The disk is full"):
             list(rows)
 
