@@ -122,6 +122,7 @@ def _toml_lines(text: str) -> dict[Place, int]:
                 table = (*table, counts[table]) if table in counts else table
             table = (*table, names[-1]) if names else ()
             if header[1]:
+                lines.setdefault(table, number)
                 counts[table] = counts.get(table, -1) + 1
                 table = (*table, counts[table])
             lines.setdefault(table, number)

@@ -49,6 +49,7 @@ def test_toml_entries_have_their_lines(tmp_path: Path) -> None:
     wanted = {
         ("all",): 2,
         ("all", "frames"): 3,
+        ("shot",): 5,
         ("shot", 0): 5,
         ("shot", 0, "file"): 6,
         ("shot", 1): 8,
