@@ -10,6 +10,7 @@ import pytest
 
 from supple.core.potentials.contact.persistent_candidates import (
     DEVIATION_RATIO,
+    RADIUS_RATIO,
     PersistentCandidates,
 )
 from supple.tests.core.potentials.contact.moving_blocks import (
@@ -144,15 +145,20 @@ def test_a_few_points_that_tremble_do_not_have_all_looked_for_again() -> None:
     assert asked(path, 100) <= 25
 
 
-def test_what_rests_has_all_that_is_a_little_farther_than_its_radii() -> None:
-    own, _ = persistent()
+@pytest.mark.parametrize("ratio", [0.3, 1.0])
+def test_what_rests_has_all_that_is_a_little_farther_than_its_radii(ratio: float) -> None:
+    """A part of their edges counts, or of their radii where edges are short for these."""
+    radii = ratio * RADII
+    own = PersistentCandidates(SURFACE, broad_phase(), radii)
     points = falling(0.06)
     of_bodies = SURFACE.edges[SURFACE.edges[:, 0] < SURFACE.body_count]
     first, second = SURFACE.rest[of_bodies].swapaxes(0, 1)
     mean = np.linalg.norm(first - second, axis=1).mean()
-    more = DEVIATION_RATIO * np.minimum(SURFACE.edge_lengths, mean)
+    of_edges = DEVIATION_RATIO * np.minimum(SURFACE.edge_lengths, mean)
+    more = np.maximum(of_edges, RADIUS_RATIO * radii)
+    assert ((more > of_edges).mean() > 0.5) == (ratio == 1.0)
     own.cover(points, points, STEP)
-    assert as_set(own.candidates) == as_set(NEAR.candidates(points, points, RADII + more))
+    assert as_set(own.candidates) == as_set(NEAR.candidates(points, points, radii + more))
 
 
 def test_what_begins_with_its_velocities_keeps_to_its_path() -> None:
