@@ -152,12 +152,16 @@ def json_line(name: str, value: Mapping[str, object], indent: int | None = None)
     return b'{"checksum": "%s",%s' % (checksum(name, body).hex().encode(), body)
 
 
-def why_not_written(path: Path, error: OSError) -> str:
-    """Return the message about a file that could not be written."""
+def why_not_written(path: Path, error: OSError, where: str = "cache folder") -> str:
+    """Return the message about a file that could not be written.
+
+    Args:
+        where: what the user may choose another of.
+    """
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full: {path} was not written. Free some space, then simulate again."
     return (
-        f"{path} cannot be written: {error.strerror or error}. Choose another cache folder, then "
+        f"{path} cannot be written: {error.strerror or error}. Choose another {where}, then "
         "simulate again."
     )
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import INTERRUPTED, SuppleError
+from ..errors import INTERRUPTED, SceneError, SuppleError
 from ..job import Job
 from ..job.parent import stop_when_input_closes
 from ..sweep_options import add_options
@@ -41,7 +41,10 @@ def main(words: Sequence[str] | None = None) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     sweep, script = sweep_file.read(options.list)
     job = Job(options.scene)
-    folder = make(sweep, job.scene, job.settings, options.output, script)
+    try:
+        folder = make(sweep, job.scene, job.settings, options.output, script)
+    except SceneError as error:
+        raise sweep_file.located(options.list, error) from error
     if options.dry_run:
         count, done = write_plan(folder)
         _log(f"{count} runs, {done} of them done")

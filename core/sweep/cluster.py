@@ -81,6 +81,9 @@ def rows(
                 )
             )
         try:
+            if address is not None:
+                # A client that cannot read its address waits for itself when it is deleted.
+                distributed.comm.get_address_host_port(address)
             client = distributed.Client(where, timeout=PATIENCE_SECONDS, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise SuppleError(

@@ -57,7 +57,7 @@ def make(
         if script is not None:
             shutil.copyfile(script, folder / SCRIPT)
     except OSError as error:
-        raise SuppleError(why_not_written(folder, error)) from error
+        raise SuppleError(why_not_written(folder, error, "folder")) from error
     Job.create(folder / SCENE, scene, settings)
     write_json(folder / PLAN, {"version": version(), "sweep": sweep.record()})
     return folder
@@ -162,7 +162,7 @@ def write_plan(folder: Path) -> tuple[int, int]:
                 count += 1
                 done += row["is_done"]
     except OSError as error:
-        raise SuppleError(why_not_written(path, error)) from error
+        raise SuppleError(why_not_written(path, error, "folder")) from error
     return count, done
 
 

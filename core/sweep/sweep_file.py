@@ -23,12 +23,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from .. import list_file
 from ..errors import SceneError
-from ..list_file import ListFile, Place
+from ..list_file import ListError, ListFile, Place
 from .plan import Axis, Span, Sweep
 
 _NUMBERS = ("frames", "samples", "seed", "threads")
@@ -53,8 +54,44 @@ def read(path: Path) -> tuple[Sweep, Path | None]:
     try:
         sweep = Sweep(**parts, **{name: content[name] for name in _NUMBERS if name in content})
     except SceneError as error:
-        raise listed.error(_place_of(str(error), parts), str(error)) from error
+        raise _located(listed, error) from error
     return sweep, _script(listed)
+
+
+def located(path: Path, error: SceneError) -> ListError:
+    """An error on a setting of a list, with the line of that setting."""
+    return _located(list_file.read(path), error)
+
+
+def _located(listed: ListFile, error: SceneError) -> ListError:
+    """An error on a setting of a list that was read. It begins with the name of the setting."""
+    text = str(error)
+    places: dict[str, Place] = {name: (name,) for name in _NUMBERS}
+    for part in _PARTS:
+        places = _places((part,), listed.content.get(part, {})) | places
+    named = max((name for name in places if _begins_with(text, name)), key=len, default="")
+    return listed.error(places.get(named, ()), text)
+
+
+def _begins_with(text: str, name: str) -> bool:
+    return re.match(rf"{re.escape(name)}(?![\w.])", text) is not None
+
+
+def _places(place: Place, table: dict[str, Any]) -> dict[str, Place]:
+    """The entries by the names of settings, as ``_axes`` has them."""
+    places: dict[str, Place] = {}
+    for name, value in table.items():
+        at = (*place, name)
+        if _is_table(value):
+            places |= {f"{name}.{rest}": inner for rest, inner in _places(at, value).items()}
+        else:
+            places[name] = at
+    return places
+
+
+def _is_table(value: Any) -> bool:
+    """Whether a value is a table of settings, and not the values of one."""
+    return isinstance(value, dict) and not ("from" in value or "to" in value)
 
 
 def _axes(listed: ListFile, place: Place, table: Any) -> dict[str, Axis]:
@@ -64,11 +101,10 @@ def _axes(listed: ListFile, place: Place, table: Any) -> dict[str, Axis]:
     axes: dict[str, Axis] = {}
     for name, value in table.items():
         at = (*place, name)
-        if not isinstance(value, dict):
-            if not isinstance(value, list):
-                value = [value]
-            axes[name] = value
-        elif "from" in value or "to" in value:
+        if _is_table(value):
+            inner = _axes(listed, at, value)
+            axes |= {f"{name}.{rest}": axis for rest, axis in inner.items()}
+        elif isinstance(value, dict):
             listed.check_keys(value, at, _SPAN, name)
             missing = [key for key in ("from", "to") if key not in value]
             if missing:
@@ -78,18 +114,8 @@ def _axes(listed: ListFile, place: Place, table: Any) -> dict[str, Axis]:
             except SceneError as error:
                 raise listed.error(at, f"{name}: {error}") from error
         else:
-            inner = _axes(listed, at, value)
-            axes |= {f"{name}.{rest}": axis for rest, axis in inner.items()}
+            axes[name] = value if isinstance(value, list) else [value]
     return axes
-
-
-def _place_of(text: str, parts: dict[str, dict[str, Axis]]) -> Place:
-    """The entry that an error begins with."""
-    first = text.partition(" ")[0]
-    for part, member in _PARTS.items():
-        if first in parts[member]:
-            return part, first
-    return (first,) if first in _NUMBERS else ()
 
 
 def _script(listed: ListFile) -> Path | None:

@@ -175,7 +175,7 @@ def test_the_command_line_plans_and_names_what_is_wrong(
     assert out == ["Supple: 7 runs, 0 of them done", str(tmp_path / "out" / "plan.csv")]
     listed.write_text('[grid]\n"Jelly.yuong" = [1]')
     assert main(words) == 1
-    assert "error: Jelly.yuong: there is no 'yuong'" in capsys.readouterr().err
+    assert "error: sweep.toml, line 2: Jelly.yuong: there is no 'yuong'" in capsys.readouterr().err
 
 
 def test_two_workers_on_one_run_wait_for_each_other(tmp_path: Path) -> None:

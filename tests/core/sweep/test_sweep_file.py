@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from supple.core.errors import SceneError
 from supple.core.list_file import ListError
 from supple.core.sweep import Span, read
+from supple.core.sweep.sweep_file import located
 
 WHOLE = """
 frames = 3
@@ -61,6 +63,8 @@ def test_a_list_says_what_is_varied_with_dots_or_quotes(tmp_path: Path) -> None:
         ("grid = 3", "line 1: [grid] must be a table of settings."),
         ("measures = 'none.py'\n[grid]\na = [1]", "line 1: "),
         ("[grid]\na = 1\n[random]\na = [1]", "line 2: a is varied twice."),
+        ("[grid]\na = [1]\n'a b.c' = []", "line 3: a b.c needs a list of values, or limits."),
+        ("[grid]\n[grid.a]\nb.c = []", "line 3: a.b.c needs a list of values, or limits."),
     ],
 )
 def test_a_wrong_list_is_refused_with_its_line(tmp_path: Path, text: str, said: str) -> None:
@@ -71,3 +75,21 @@ def test_a_wrong_list_is_refused_with_its_line(tmp_path: Path, text: str, said: 
 def test_a_missing_script_is_named(tmp_path: Path) -> None:
     with pytest.raises(ListError, match=r"none\.py does not exist"):
         read(written(tmp_path, "measures = 'none.py'\n[grid]\na = [1]"))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a b.c: there is no 'c'.", 4),
+        ("a: it is no such thing.", 3),
+        ("ground.friction, a: below 0.", 6),
+        ("samples are few.", 1),
+        ("ab: there is none.", None),
+    ],
+)
+def test_an_error_on_the_scene_has_the_line_of_its_setting(
+    tmp_path: Path, text: str, line: int | None
+) -> None:
+    listed = "samples = 2\n[grid]\na = [1]\n'a b.c' = [1]\n[random.ground]\nfriction = {from = 0}"
+    where = "sweep.toml" if line is None else f"sweep.toml, line {line}"
+    assert str(located(written(tmp_path, listed), SceneError(text))) == f"{where}: {text}"
