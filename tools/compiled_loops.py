@@ -11,14 +11,20 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from . import extension_zip, fitting_python
 from .real_blender import REPOSITORY, Blender
 
-#: Run a program with further variables of the environment, and return its exit status and output.
-Run = Callable[[Sequence[str], Mapping[str, str]], tuple[int, str]]
+
+class Run(Protocol):
+    """Runs a program with further variables of the environment; its exit status and output."""
+
+    def __call__(self, command: Sequence[str], variables: Mapping[str, str], /) -> tuple[int, str]:
+        """Run it."""
+
 
 _ASK = "import sys, numba; print(sys.version_info[:2], numba.__version__, sys.executable)"
 _HAS_SOLVER = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -142,7 +141,11 @@ def test_there_is_a_wheel_of_blender_for_each_that_fits() -> None:
         assert str(fitting.specifier).startswith(f"=={release}.")
 
 
-def test_dev_py_says_it_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("minor", [8, 9, 10, 11, 12, 13, 14])
+def test_dev_py_says_it_in_one_line_on_any_python_that_is_here(tmp_path: Path, minor: int) -> None:
+    program = fitting_python.find((3, minor))
+    if program is None:
+        pytest.skip(f"no Python 3.{minor} here")
     code = (
         "import sys; sys.path.insert(0, '.'); import dev; from tools import fitting_python as f; "
         "from pathlib import Path; f.VERSIONS = ((2, 0),); f.shutil.which = lambda *_, **__: None; "
@@ -150,8 +153,9 @@ def test_dev_py_says_it_in_one_line(tmp_path: Path) -> None:
         f"dev.PYTHON = Path('{tmp_path}/no'); dev.VENV = Path('{tmp_path}'); "
         "sys.argv = ['dev.py', 'setup']; sys.exit(dev.main())"
     )
-    command = [sys.executable, "-c", code]
+    command = [program, "-B", "-c", code]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("Blender's Python module runs on Python 2.0; this is 3.")
+    said = f"Blender's Python module runs on Python 2.0; this is 3.{minor}."
+    assert done.stderr.startswith(said), done.stderr
     assert done.stderr.count("\n") == 1
