@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry import refinement
 from ..geometry.embedding import Embedding, embed
 from ..geometry.folding import folded_triangles
 from ..geometry.groups import components, expand, numbered_pairs
@@ -280,54 +281,19 @@ def welded(surface: ContactSurface) -> ContactSurface:
 
 
 def refined(surface: ContactSurface, longest: float) -> ContactSurface:
-    """The same surface with edges of at most ``longest`` metres: longer ones are halved, in all
-    triangles that share them."""
-    points, triangles, through_own = surface.points, surface.triangles, surface.through_own
-    while True:
-        ends = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2), axis=2)
-        edges, number = numbered_pairs(ends.reshape(-1, 2))
-        long = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1) > longest
-        if not long.any():
-            return ContactSurface(points, triangles, through_own=through_own)
-        middles = np.full(len(edges), -1)
-        middles[long] = len(points) + np.arange(long.sum())
-        points = np.concatenate([points, points[edges[long]].mean(axis=1)])
-        triangles, parents = _split(triangles, middles[number.reshape(-1, 3)])
-        through_own = _inherited(through_own, parents)
+    """The same surface with edges of at most ``longest`` metres."""
+    labels = ~surface.meets_own
+    finer = refinement.refined(
+        refinement.Triangulation(surface.points, surface.triangles, labels), longest
+    )
+    through_own = None if surface.through_own is None else finer.labels
+    return ContactSurface(finer.points, finer.triangles, through_own=through_own)
 
 
 def _inherited(
     values: NDArray[np.bool_] | None, parents: NDArray[np.int64]
 ) -> NDArray[np.bool_] | None:
     return None if values is None else values[parents]
-
-
-def _split(triangles: Triangles, middles: NDArray[np.int64]) -> tuple[Triangles, NDArray[np.int64]]:
-    """Triangles (F, 3) with those edges halved that have a middle, (F, 3), else -1; and the
-    triangle that each of the new ones is a part of."""
-    count = (middles >= 0).sum(axis=1)
-    # The edge that is alone, halved or not, comes first.
-    first = np.where(count == 2, (middles < 0).argmax(axis=1), (middles >= 0).argmax(axis=1))
-    turn = (first[:, None] + np.arange(3)) % 3
-    (a, b, c), (ab, bc, ca) = (
-        np.take_along_axis(values, turn, axis=1).T for values in (triangles, middles)
-    )
-    one, two, three = (count == 1), (count == 2), (count == 3)
-    pieces = [
-        triangles[count == 0],
-        *(_rows(one, *corners) for corners in ((a, ab, c), (ab, b, c))),
-        *(_rows(two, *corners) for corners in ((a, b, bc), (a, bc, ca), (ca, bc, c))),
-        *(
-            _rows(three, *corners)
-            for corners in ((a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca))
-        ),
-    ]
-    parents = [np.tile(np.flatnonzero(count == middle), middle + 1) for middle in range(4)]
-    return np.concatenate(pieces).astype(np.int32), np.concatenate(parents)
-
-
-def _rows(mask: NDArray[np.bool_], *columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.stack([column[mask] for column in columns], axis=1)
 
 
 def wrapped(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:

@@ -35,6 +35,8 @@ RADIUS_MARGIN_RATIO = 2.0
 # Two primitives may come nearer by so many of the largest displacement: both move, and somewhat
 # farther between the positions that are known.
 APPROACH_RATIO = 2.5
+# A trajectory of more positions is first looked at by every second one of them.
+MAX_COARSE_POSITIONS = 9
 # In metres: nothing was in contact, and no more is known.
 LEAST_CLEARANCE = 1e-300
 # A surface with more pairs a triangle that may come near each other is fine.
@@ -61,6 +63,17 @@ class Trajectory:
     is_linear: bool
     colliders: tuple[Points, Points]
     vertices: NDArray[np.float64] | None = None
+
+    def coarser(self) -> Trajectory:
+        """The same by every second position, where there are many and vertices move on curves.
+        Between positions farther apart more may have happened."""
+        if self.is_linear or len(self.times) <= MAX_COARSE_POSITIONS:
+            return self
+        indices = np.unique(np.append(np.arange(0, len(self.times), 2), len(self.times) - 1))
+        vertices = None if self.vertices is None else self.vertices[indices]
+        return replace(
+            self, positions=self.positions[indices], times=self.times[indices], vertices=vertices
+        )
 
     def position_at(self, index: int) -> Points:
         """(B + C, 3) the collision surface at one of the times."""
@@ -155,6 +168,15 @@ class Clearance:
         Returns:
             None where something was in contact, or may have been.
         """
+        coarser = trajectory.coarser()
+        if coarser is not trajectory:
+            after = self._clearance_after(coarser, clearance)
+            if after is not None:
+                return after
+        return self._clearance_after(trajectory, clearance)
+
+    def _clearance_after(self, trajectory: Trajectory, clearance: float) -> float | None:
+        """The same, by all positions of a trajectory."""
         if self._boxes_overlap(trajectory) and not self._stay_clear(trajectory, self._two_objects):
             return None
         approach = APPROACH_RATIO * self._max_own_displacement(trajectory)

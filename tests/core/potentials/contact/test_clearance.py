@@ -114,6 +114,41 @@ def test_a_side_that_comes_near_the_other_one_is_seen():
         assert (clearance.clearance_after(trajectory, 0.0) is not None) == is_apart
 
 
+def test_more_positions_tell_that_nothing_touched_and_are_looked_at_where_fewer_do_not():
+    scene = lone()
+    clearance, dhat = clearance_of(scene), contact_distances(scene)[0, 0]
+
+    def left(least: float, step: int, acceleration: float = 0.5) -> float | None:
+        times = np.linspace(0.0, 1.0, 17)[::step]
+        depths = least + acceleration * (times - 0.5) ** 2
+        return clearance.clearance_after(
+            trajectory_of([folded(clearance, depth) for depth in depths], is_linear=False), 0.0
+        )
+
+    # Between eight positions it may have come nearer by a quarter of what changes at each, 0.0039.
+    assert left(dhat + 0.003, 2) is None
+    assert left(dhat + 0.003, 1) is not None
+    assert left(dhat + 0.005, 2) is not None
+    assert left(dhat - 0.001, 1) is None
+
+
+def test_a_trajectory_of_many_positions_has_one_of_half_as_many():
+    places = np.random.default_rng(2).normal(size=(14, 3, 3))
+    times, corners = np.linspace(0.0, 1.0, 14), np.arange(14.0)[:, None, None] * np.ones((14, 5, 3))
+    whole = Trajectory(places, times, False, (NOTHING, NOTHING), corners)
+    coarser = whole.coarser()
+    which = [0, 2, 4, 6, 8, 10, 12, 13]
+    np.testing.assert_array_equal(coarser.positions, places[which])
+    np.testing.assert_array_equal(coarser.times, times[which])
+    assert coarser.vertices is not None
+    np.testing.assert_array_equal(coarser.vertices[:, 0, 0], which)
+    assert coarser.coarser() is coarser
+    straight = Trajectory(places, times, True, (NOTHING, NOTHING), corners)
+    assert straight.coarser() is straight
+    unknown = Trajectory(places, times, False, (NOTHING, NOTHING)).coarser()
+    assert len(unknown.times) == 8 and unknown.vertices is None
+
+
 def test_where_sides_are_near_it_is_not_clear():
     clearance = clearance_of(lone())
     assert clearance.is_clear(folded(clearance, 0.3), NOTHING)
