@@ -12,7 +12,7 @@ from supple.core.errors import INTERRUPTED
 def main() -> int:
     if importlib.util.find_spec("bpy") is None:
         print(
-            f"supple: {sys.executable} has no bpy, Blender as a Python package; install it with "
+            f"supple: {sys.executable} has no bpy, Blender as a Python package. Install it with "
             "pip, or use blender scene.blend --command supple.",
             file=sys.stderr,
         )

@@ -120,7 +120,7 @@ def show_field(context: bpy.types.Context, name: str) -> str:
     """Shows a recorded result on all soft bodies, as an attribute and in colours."""
     objects = soft_bodies(context)
     if not objects:
-        raise SuppleError("The scene has no soft body to show a field of.")
+        raise SuppleError("The scene has no soft body, so there is no field to show.")
     colours = fields.show(objects, name, context.scene)
     return (
         f"{RESULTS[name].label}: {colours}. Material Preview, Rendered and renders show the colors."
@@ -156,7 +156,7 @@ def free(context: bpy.types.Context) -> str:
     removed = [f"the simulated frames of {named(played)}"] if played else []
     removed += ["the simulated frames on the disk"] if had_frames and not played else []
     removed += [f"the baked shape keys of {named(baked)}"] if baked else []
-    removed += [f"the colours of {named(coloured)}"] if coloured else []
+    removed += [f"the colors of {named(coloured)}"] if coloured else []
     removed += [f"the smoothing of {named(smoothed)}"] if smoothed and not played else []
     removed += ["the preview of tetrahedra"] if had_preview else []
     if not removed:

@@ -65,7 +65,7 @@ def check_reachable(folder: Path) -> None:
                 "folder."
             ) from error
         if not is_folder:
-            what = "a file" if path.is_file() else "no folder"
+            what = "a file" if path.is_file() else "not a folder"
             raise SuppleError(f"In the cache folder {folder}, {path} is {what}. Choose another.")
         return
 

@@ -100,7 +100,9 @@ def file_options(with_file: bool) -> argparse.ArgumentParser:
     if with_file:
         options.add_argument("file", type=Path, help="the .blend file")
         # Blender has a word of its own for it.
-        options.add_argument("--scene", metavar="NAME", help="default: that of the file's window")
+        options.add_argument(
+            "--scene", metavar="NAME", help="scene to use; default: the scene of the file's window"
+        )
     return options
 
 
@@ -115,8 +117,10 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
         "--frames",
         type=parsed_frames,
         metavar="A-B",
-        help="first and last frame, as --frames=-5-60 for a negative first frame; default: "
-        "the frame range of the file",
+        help=(
+            "first and last frame; write --frames=-5-60 for a negative first frame; default: the "
+            "frame range of the file"
+        ),
     )
     common.add_argument(
         "--pre-roll",
@@ -125,7 +129,9 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
         help="frames to simulate before the first one, without showing them",
     )
     common.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), help="device that computes; auto chooses"
+        "--device",
+        choices=("auto", "cpu", "cuda"),
+        help="device that computes the simulation; auto chooses",
     )
     common.add_argument(
         "--integrator",
@@ -134,7 +140,10 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
         help=f"integrator of the scene: {', '.join(INTEGRATORS)}",
     )
     common.add_argument(
-        "--substeps", type=parsed_count, metavar="N", help="time steps per frame; 0 chooses"
+        "--substeps",
+        type=parsed_count,
+        metavar="N",
+        help="time steps per frame; 0 chooses the number",
     )
     common.add_argument(
         "--results",
@@ -151,8 +160,10 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a setting for this run: of an object, such as Cube.young=2e4, or of the scene, such "
-        "as ground_height=0.1; can be given several times",
+        help=(
+            "setting for this run, of an object (Cube.young=2e4) or of the scene "
+            "(ground_height=0.1); repeat it for more settings"
+        ),
     )
     return common
 
@@ -161,7 +172,10 @@ def report_options() -> argparse.ArgumentParser:
     """The words of commands that a batch runs."""
     reporting = argparse.ArgumentParser(add_help=False)
     reporting.add_argument(
-        "--report", type=Path, metavar="FILE", help="write what it came to as JSON, with a picture"
+        "--report",
+        type=Path,
+        metavar="FILE",
+        help="write the result to a JSON file, with a picture beside it",
     )
     reporting.add_argument(
         "--stop-with-parent", action="store_true", help="stop when standard input closes"
@@ -427,24 +441,29 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     bake_command = commands.add_parser(
         "bake",
         parents=[common, reporting],
-        help=("simulate missing frames, bake shape keys, save the file"),
+        help=("simulate missing frames, bake shape keys and save the file"),
     )
     bake_command.add_argument(
-        "--output", type=Path, metavar="FILE", help="default: <name>_baked.blend beside the file"
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="file to save; default: <name>_baked.blend beside the file",
     )
     bake_command.add_argument(
         "--step",
         type=parsed_step,
         default=1,
         metavar="N",
-        help="a key every N frames, and at the last frame; default: every frame",
+        help="number of frames between keys; the last frame always has a key; default: 1",
     )
     bake_command.add_argument(
         "--keys",
         choices=[name for name, *_ in KINDS],
         default=AUTOMATIC,
-        help="file: absolute keys, the fastest to play; export: relative keys for glTF and "
-        "FBX; automatic: export, unless so many keys would play too slowly",
+        help=(
+            "kind of shape keys: file plays fastest, export suits glTF and FBX, automatic exports "
+            "unless so many keys would play too slowly"
+        ),
     )
     bake_command.set_defaults(action=bake)
     render_command = commands.add_parser(
@@ -453,7 +472,10 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         help="simulate missing frames up to the last one, unless baked, and render PNG images",
     )
     render_command.add_argument(
-        "--output", type=Path, metavar="FOLDER", help="default: <name>_frames beside the file"
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="folder for the images; default: <name>_frames beside the file",
     )
     render_command.set_defaults(action=render)
     tool = argparse.ArgumentParser(add_help=False)
@@ -464,39 +486,51 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         "find",
         parents=[tool, common],
         help=(
-            "find a rest shape, a throw, a stiffness or forces of a soft body, set it, save "
-            "the file"
+            "find a rest shape, a throw, a stiffness or forces for a soft body, and save the file "
+            "with it"
         ),
     )
-    find_command.add_argument("--object", metavar="NAME", help="default: the only soft body")
     find_command.add_argument(
-        "--output", type=Path, metavar="FILE", help="default: <name>_found.blend beside the file"
+        "--object", metavar="NAME", help="soft body to use; default: the only soft body"
+    )
+    find_command.add_argument(
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="file to save; default: <name>_found.blend beside the file",
     )
     find_command.set_defaults(action=find)
     sweep_command = commands.add_parser(
         "sweep",
         parents=[common],
-        help="simulate with many settings, by a TOML or JSON list, here or on a Dask cluster",
+        help="simulate with many settings from a TOML or JSON list, here or on a Dask cluster",
     )
-    sweep_command.add_argument("list", type=Path, help="the list of settings")
+    sweep_command.add_argument("list", type=Path, help="TOML or JSON list of settings")
     sweep_command.add_argument(
-        "--output", type=Path, metavar="FOLDER", help="default: <list> beside the list"
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the sweep; default: <list>_sweep beside the list",
     )
     sweep_options.add_options(sweep_command)
     sweep_command.set_defaults(action=sweep)
     batch_command = commands.add_parser(
-        "batch", help="simulate, bake or render many shots of a TOML or JSON list"
+        "batch", help="simulate, bake or render many shots from a TOML or JSON list"
     )
-    batch_command.add_argument("list", type=Path, help="the list of shots")
+    batch_command.add_argument("list", type=Path, help="TOML or JSON list of shots")
     batch_command.add_argument(
-        "--report", type=Path, metavar="FOLDER", help="default: <list>_report beside the list"
+        "--report",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the report; default: <list>_report beside the list",
     )
     batch_command.add_argument(
-        "--jobs", type=parsed_step, metavar="N", help="shots at a time; default: as many as fit"
+        "--jobs",
+        type=parsed_step,
+        metavar="N",
+        help="number of shots to run at a time; default: as many as fit",
     )
-    batch_command.add_argument(
-        "--again", action="store_true", help="also run the shots that are done"
-    )
+    batch_command.add_argument("--again", action="store_true", help="also run finished shots")
     batch_command.set_defaults(action=batch)
     submit_command = commands.add_parser(
         "submit",
@@ -504,26 +538,37 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         help="write a job for a render farm, or submit it to Flamenco",
     )
     submit_command.add_argument(
-        "--farm", choices=[name for name, *_ in FORMATS], default=OPEN_JOB, help="its format"
+        "--farm", choices=[name for name, *_ in FORMATS], default=OPEN_JOB, help="format of the job"
     )
     submit_command.add_argument(
-        "--chunk", type=parsed_step, metavar="N", help="frames that one task renders"
+        "--chunk", type=parsed_step, metavar="N", help="number of frames that one task renders"
     )
     submit_command.add_argument(
-        "--manager", default="", metavar="URL", help="of Flamenco, such as http://flamenco:8080"
+        "--manager",
+        default="",
+        metavar="URL",
+        help="address of the Flamenco manager, such as http://flamenco:8080",
     )
     submit_command.add_argument(
-        "--output", type=Path, metavar="FOLDER", help="default: <name>_job beside the file"
+        "--output",
+        type=Path,
+        metavar="FOLDER",
+        help="folder of the job; default: <name>_job beside the file",
     )
     submit_command.set_defaults(action=submit)
     job_type_command = commands.add_parser(
-        "job-type", help="copy the job type of Flamenco to where its manager reads it"
+        "job-type", help="copy the job type into the folder of a Flamenco manager"
     )
-    job_type_command.add_argument("folder", type=Path, help="scripts beside the manager's program")
+    job_type_command.add_argument(
+        "folder", type=Path, help="folder scripts beside the program of the manager"
+    )
     job_type_command.set_defaults(action=job_type)
     install_command = commands.add_parser("install", help="install the solver's packages")
     install_command.add_argument(
-        "--packages", type=Path, metavar="FOLDER", help="of packages, for machines without network"
+        "--packages",
+        type=Path,
+        metavar="FOLDER",
+        help="folder with the packages, for machines without a network",
     )
     install_command.set_defaults(action=install)
     about = "check what the solver needs on this machine"

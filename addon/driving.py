@@ -376,7 +376,8 @@ def steady(obj: bpy.types.Object, modifiers: Modifiers) -> Modifiers:
         if not paths.isdisjoint({f"{path}viewport", f"{path}render"}):
             raise SuppleError(
                 f"The modifier {modifier.name} of {obj.name} is switched on and off by its "
-                "animation. Clear that keyframe or driver, and animate what it does."
+                "animation. Clear that keyframe or driver, and animate the modifier's own "
+                "settings instead."
             )
     return modifiers
 

@@ -8,12 +8,12 @@ FORMATS = [
     (
         OPEN_JOB,
         "Open Job Description",
-        "Writes a folder with a template, which AWS Deadline Cloud and others submit",
+        "Write a folder with a template, which AWS Deadline Cloud and others submit",
     ),
     (
         FLAMENCO,
         "Flamenco",
-        "Submits to the manager of Flamenco 3 at the address in Supple's preferences. Without an "
-        "address, writes a file",
+        "Submit to the manager of Flamenco 3 at the address in Supple's preferences. Without an "
+        "address, write a file",
     ),
 ]

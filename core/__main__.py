@@ -19,7 +19,7 @@ from .job import memory
 from .job.files import why_not_written
 from .job.parent import stop_when_input_closes
 
-STOPPED = "stopped; the frames so far are kept, and the same command goes on\n"
+STOPPED = "stopped. The frames so far are kept, and the same command resumes.\n"
 STANDARD_ERROR = 2
 
 
@@ -49,7 +49,9 @@ def _failed(why: str) -> int:
 
 
 def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m supple.core", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m supple.core", description="Simulate a job folder."
+    )
     parser.add_argument("job", type=Path, nargs="?", help="the job folder")
     parser.add_argument(
         "--mesh-only", action="store_true", help="make the tetrahedra and stop before simulating"
@@ -68,15 +70,15 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
         "--ship",
         type=Path,
         metavar="FOLDER",
-        help="compile everything, and put it into a folder that comes with the extension",
+        help="compile all loops into a folder that is shipped with the extension",
     )
     parser.add_argument(
-        "--serve", action="store_true", help="do the runs of sweeps that standard input asks for"
+        "--serve", action="store_true", help="simulate the runs of sweeps that standard input names"
     )
     arguments = parser.parse_args(words)
     has_work = arguments.standby or arguments.ship or arguments.serve
     if arguments.job is None and not has_work:
-        parser.error("which job folder?")
+        parser.error("Name a job folder.")
     return arguments
 
 

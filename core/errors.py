@@ -55,7 +55,7 @@ class DamageError(JobError):
     def __init__(self, path: Path, reason: str = "") -> None:
         #: What is wrong, without the cure.
         self.finding = legible(f"{path} is damaged ({reason})" if reason else f"{path} is missing")
-        super().__init__(f"{self.finding}; simulate again.")
+        super().__init__(f"{self.finding}. Simulate again.")
 
 
 class JobInUseError(JobError):
@@ -71,7 +71,7 @@ class JobInUseError(JobError):
         self.folder = folder
         super().__init__(
             f"{folder} is in use: {holder} {doing} there. Wait for it or end it, then simulate "
-            "again; or choose another cache folder."
+            "again. You can also choose another cache folder."
         )
 
 

@@ -7,10 +7,7 @@ import sys
 from functools import cache
 from importlib import import_module
 
-_MESSAGE = (
-    "supple: compiling the solver for its first use, which takes up to some minutes in all; later "
-    "runs take it from the disk."
-)
+_MESSAGE = "supple: compiling the solver for its first use. This takes up to a few minutes, once."
 
 _is_announced = False
 

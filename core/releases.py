@@ -123,7 +123,7 @@ class Releases:
         """
         shape = None if mask is None else (mask.shape, mask.dtype.kind)
         if shape != (((self._size,), "b") if self._holds else None):
-            raise JobError("The checkpoint does not fit what lets go; simulate again.")
+            raise JobError("The checkpoint does not fit the releases of the scene. Simulate again.")
 
     def _due(self, mask: Mask, frame: int) -> Mask:
         """With what lets go by a frame."""

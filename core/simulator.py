@@ -186,7 +186,7 @@ class Simulator:
         for name, shape, kinds, what in (
             ("colliders", (vertices, 3), "f", "the colliders"),
             ("clocks", (2, len(scene.bodies) + len(scene.meshes)), "f", "the colliders"),
-            ("plastic", (ROWS, self.system.plastic_flow.count), "f", "what is plastic"),
+            ("plastic", (ROWS, self.system.plastic_flow.count), "f", "the plastic strain"),
             ("unfolding", (len(scene.bodies),), "i", "the bodies"),
         ):
             if name in arrays:

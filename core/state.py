@@ -17,7 +17,7 @@ from .errors import JobError
 
 # What the previous positions and velocities are saved under, for methods that need them.
 PREVIOUS_KEYS = ("positions_before", "velocities_before")
-_MISFIT = "The checkpoint does not fit {}; simulate again."
+_MISFIT = "The checkpoint does not fit {}. Simulate again."
 
 
 @dataclass(frozen=True)

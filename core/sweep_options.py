@@ -8,17 +8,19 @@ import argparse
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """The options of every command that runs a sweep."""
-    parser.add_argument("--workers", type=_count, metavar="N", help="processes on this machine")
+    parser.add_argument(
+        "--workers", type=_count, metavar="N", help="number of processes on this machine"
+    )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--scheduler", metavar="ADDRESS", help="a Dask scheduler, such as tcp://farm:8786"
+        "--scheduler",
+        metavar="ADDRESS",
+        help="address of a Dask scheduler, such as tcp://farm:8786",
     )
     where.add_argument(
         "--local-cluster", type=_count, metavar="N", help="start a Dask cluster of N processes here"
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="write plan.csv, and simulate nothing"
-    )
+    parser.add_argument("--dry-run", action="store_true", help="write plan.csv without simulating")
 
 
 def words_of(options: argparse.Namespace) -> list[str]:

@@ -130,7 +130,7 @@ def _shot(
     if command != "simulate":
         output = folder / (texts["output"] or file.with_name(name + ENDINGS[command]))
     elif texts["output"]:
-        raise listed.error((*place, "output"), "simulate has no output, but a cache.")
+        raise listed.error((*place, "output"), "simulate writes no output. Name a cache instead.")
     cache = texts["cache"] and str(folder / texts["cache"])
     if is_shared:
         # A scene keeps its two latest runs in a cache: shots of one file need one each.
@@ -149,7 +149,9 @@ def _words(
         if key not in entry:
             continue
         if key in ("step", "keys") and command != "bake":
-            raise listed.error((*place, key), f"{key} is of baking, and this shot is to {command}.")
+            raise listed.error(
+                (*place, key), f"{key} is an option of bake, and this shot does {command}."
+            )
         value = entry[key]
         if isinstance(value, list):
             value = ("-" if key == "frames" else ",").join(map(str, value))

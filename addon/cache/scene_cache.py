@@ -73,7 +73,7 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
     findings: list[str] = []
     if folder.exists():
         reached, findings = _survey(Job(folder), name, settings.frame_count)
-        warning = "; ".join(findings) + ": what is damaged is made again." if findings else ""
+        warning = "; ".join(findings) + ": the damaged parts are made again." if findings else ""
     else:
         warning = _other_version(scene)
     if findings or reached < settings.frame_count:

@@ -60,17 +60,19 @@ def why_unread(field: bpy.types.FieldSettings) -> str:
         )
     if domain.domain_type == "GAS" and domain.use_adaptive_domain:
         return (
-            f"cannot tell which part of {obj.name} is filled at each frame. Untick Adaptive "
-            "Domain and bake it again, or hide the field."
+            f"cannot read which part of {obj.name} is filled at each frame. Untick Adaptive Domain "
+            "and bake it again, or hide the field."
         )
     if field.use_smoke_density and (domain.domain_type == "LIQUID" or domain.use_noise):
         what = "is a liquid" if domain.domain_type == "LIQUID" else "has Noise"
         return (
-            f"cannot tell the smoke in {obj.name}, which {what}. Untick Smoke Density of the "
-            "field, or hide it."
+            f"cannot read the smoke density of {obj.name}, which {what}. Untick Smoke Density of "
+            "the field, or hide it."
         )
     if not bpy.app.build_options.fluid or bpy.app.module:
-        return "cannot be read, since this build has no fluids. Simulate in Blender itself."
+        return (
+            "cannot be read, since this build of Blender has no fluids. Simulate in Blender itself."
+        )
     return ""
 
 

@@ -80,7 +80,7 @@ def submit(job: FarmJob, manager: str) -> str:
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise SuppleError(
-            f"{manager} is no address of a Flamenco manager, or does not answer as one."
+            f"No Flamenco manager answers at {manager}. Correct its address."
         ) from error
 
 

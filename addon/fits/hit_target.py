@@ -67,8 +67,8 @@ def _apply(obj: bpy.types.Object, captured: Capture, index: int, result: FoundTh
     straight = ""
     if result.set_distance is not None:
         straight = (
-            f" Throws like the one that was set miss by at least {length(result.set_distance)}, "
-            "so a straight throw was used."
+            f" Throws like the one under Start miss by at least {length(result.set_distance)}, so "
+            "Supple used a straight throw."
         )
     if result.hits:
         within = f" to within {length(result.distance)}" if result.distance > NOTICED_METRES else ""

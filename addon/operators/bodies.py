@@ -189,11 +189,11 @@ class SUPPLE_OT_take_start(ActionOperator, bpy.types.Operator):
 def _describe(preset: Preset) -> str:
     size, flow = f"Sags by a tenth of its height when it is {length(preset.size)} high.", ""
     if preset.use_plasticity:
-        size = f"Stands up to a height of {length(preset.size)}; higher bodies slump."
+        size = f"Stands up to a height of {length(preset.size)}. Higher bodies slump."
         flow = f", yields at {stiffness(preset.yield_stress)}"
     return (
         f"{size}\n{stiffness(preset.young)}, ν {preset.poisson:g}, {preset.density:g} kg/m³, "
-        f"tan δ {preset.tan_delta:g}, bounces back {preset.bounciness:.0%}{flow}.\n"
+        f"tan δ {preset.tan_delta:g}, rebound {preset.bounciness:.0%}{flow}.\n"
         f"{preset.source}"
     )
 
@@ -221,7 +221,7 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
 
     preset: EnumProperty(
         name="Preset",
-        description="Real material, with its values and their sources",
+        description="Real material with published values",
         items=_menu(),
         default="gelatine_dessert",
     )
@@ -231,11 +231,11 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
         items=[
             (
                 HAND,
-                "As at Hand Size",
-                "Looks like a piece of 10 cm. Stiffness and yield stress are scaled to the size of "
+                "Hand Size",
+                "Look like a piece of 10 cm. Stiffness and yield stress are scaled to the size of "
                 "the body",
             ),
-            (REAL, "As Real", "The published values. Large bodies of soft material collapse"),
+            (REAL, "Real Size", "Use the published values. Large bodies of soft material collapse"),
         ],
         default=HAND,
     )
@@ -247,7 +247,7 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
             size = unit * longest_side(obj) if self.size == HAND else 0.0
             presets.apply(obj.supple, preset, size / HAND_SIZE if size > 0.0 else 1.0)
         if self.size == HAND:
-            text = f"{preset.label}, As at Hand Size: {named(bodies)}."
+            text = f"{preset.label} (Hand Size): {named(bodies)}."
             self.report({"INFO"}, translated(text))
             return {"FINISHED"}
         message = [f"{preset.label}: {named(bodies)}."]
@@ -255,8 +255,8 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
         if lying:
             message.append(
                 f"{named(lying)} will collapse: this material holds its shape up to "
-                f"{length(preset.tenth_sag_height)}. Choose As at Hand Size to keep its look, "
-                "or press Stiffness from Size."
+                f"{length(preset.tenth_sag_height)}. Choose Hand Size to keep its look, or press "
+                "Stiffness from Size."
             )
         slumps = [obj for obj in bodies if suited.slump_message(context.scene, obj)]
         if preset.use_plasticity and slumps:

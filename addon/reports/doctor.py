@@ -262,12 +262,8 @@ def _headline(findings: list[Finding]) -> Line:
         return "CHECKMARK", "Supple is ready to simulate."
     if any(finding.what in _ESSENTIAL or finding.is_lacking for finding in problems):
         return "CANCEL", "Supple cannot simulate yet."
-    what = (
-        "one thing is not as it"
-        if len(problems) == 1
-        else f"{len(problems)} things are not as they"
-    )
-    return "ERROR", f"Supple may work, but {what} should be."
+    what = "one check" if len(problems) == 1 else f"{len(problems)} checks"
+    return "ERROR", f"Supple may work, but {what} failed."
 
 
 def _problems(findings: list[Finding]) -> list[Line]:

@@ -152,7 +152,7 @@ def _lost_energy(records: list[Record]) -> list[str]:
     most = max(record.get("kinetic_energy", 0.0) for record in records)
     lost = sum(record.get("lost_energy", 0.0) for record in records)
     seen = most > 0.0 and lost >= SEEN_LOSS * most
-    return [f"steps lost {lost / most:.0%} of the motion"] if seen else []
+    return [f"{lost / most:.0%} of the motion lost in time steps"] if seen else []
 
 
 def _let_go(records: list[Record], start_frame: int) -> list[str]:

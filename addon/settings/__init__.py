@@ -171,7 +171,7 @@ def friction(name: str, panel: str, paint: float | None = None) -> Setting:
         "Friction",
         number(0.5, low=0.0, soft=(None, 2.0), precision=2),
         "Friction of the surface: ice 0, wood 0.5, rubber 1. Two surfaces in contact use the "
-        "geometric mean: 0.4 for 0.2 and 0.8",
+        "geometric mean of their friction: 0.4 for 0.2 and 0.8",
         panel=panel,
         paint=paint,
     )
@@ -195,7 +195,8 @@ def restitution(name: str, panel: str, surface: str, shown: Shown | None = None)
         name,
         "Bounce",
         factor(0.0),
-        f"Ratio of its speed that a vertex keeps when it hits the {surface}",
+        f"Part of its speed that a vertex keeps when it hits the {surface}. 0 does not bounce, 1 "
+        "loses nothing",
         panel=panel,
         shown=shown,
     )

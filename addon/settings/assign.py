@@ -79,13 +79,13 @@ def _check_limits(name: str, described: bpy.types.Property, value: Any) -> None:
 
 def _expected(described: bpy.types.Property) -> str:
     if described.type == "ENUM":
-        return f"it is one of {', '.join(item.identifier for item in described.enum_items)}"
+        return f"choose one of {', '.join(item.identifier for item in described.enum_items)}"
     if described.type == "BOOLEAN":
-        return "it is true or false"
+        return "write true or false"
     if described.type == "POINTER":
-        return "it is the name of an object"
+        return "write the name of an object"
     if described.type not in _NUMBERS:
-        return "it is a text"
+        return "write a text"
     what = "a whole number" if described.type == "INT" else "a number"
     many = f"{described.array_length} numbers" if described.is_array else what
-    return f"it is {many} from {described.hard_min:g} to {described.hard_max:g}"
+    return f"write {many} from {described.hard_min:g} to {described.hard_max:g}"

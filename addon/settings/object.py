@@ -77,7 +77,7 @@ def _paint(row: Setting) -> list[Setting]:
 ATTACHMENT = [
     Setting(
         "attach_as",
-        "Attach",
+        "Type",
         menu(
             [
                 (
@@ -96,7 +96,7 @@ ATTACHMENT = [
             ],
             "place",
         ),
-        "How the vertices are attached",
+        "Kind of attachment",
     ),
     Setting(
         "attach_to",
@@ -122,15 +122,15 @@ ATTACHMENT = [
         "closed",
         "Closed",
         factor(1.0),
-        "How far the stitches are tightened. At 0 they keep their length of the start, at 1 "
-        "the surfaces touch. Key it to close a seam over time",
+        "How far the stitches are pulled tight. At 0 they keep their initial length, at 1 the "
+        "surfaces touch. Key it to close a seam over time",
         is_keyed=True,
     ),
     Setting(
         "attached",
         "Attached",
         switch(True),
-        "Hold the attachment. Keyed off, it lets go at that frame for good",
+        "Keep the attachment. When keyed off, the vertices let go at that frame for good",
         is_keyed=True,
     ),
     _break_force(
@@ -212,7 +212,7 @@ MATERIAL = [
     ),
     Setting(
         "bounciness",
-        "Bounces Back",
+        "Rebound",
         number(100.0, 1.0, 100.0, subtype="PERCENTAGE", precision=0),
         "Height of the first bounce on a hard floor after a fall of 1 m, in percent. It follows "
         "from the loss factor, and changing it changes the loss factor. Very soft bodies bounce "
@@ -224,9 +224,8 @@ MATERIAL = [
         "stiffness_damping",
         "Stiffness Damping (s)",
         number(low=0.0, soft=(None, 0.1), precision=4, step=0.1),
-        "Damping of changes of shape, in proportion to stiffness. It calms wobbling, fast "
-        "wobbles most, and does not slow falling or turning. Use Loss Factor for damping that is "
-        "the same at any size",
+        "Damping of changes of shape, in proportion to stiffness. It calms wobbling, fast wobbles "
+        "most, and does not slow falling or turning. Loss Factor damps alike at any size instead",
         panel="volume and damping",
         captured="stiffness_damping",
         paint=0.0,
@@ -363,16 +362,16 @@ PINS = [
         "goal_damping",
         "Goal Damping Ratio",
         number(0.2, low=0.0, soft=(None, 1.0)),
-        "How quickly this swinging stops. 0 never stops, 0.2 wobbles a few times, 1 stops "
-        "without a swing. It does not slow vertices that move with their places",
+        "How quickly the swinging of goals dies away. 0 never stops, 0.2 wobbles a few times, 1 "
+        "stops without a swing. Vertices that move with their goals are not slowed",
         panel="goals",
     ),
     Setting(
         "pinned",
         "Pinned",
         switch(True),
-        "Hold pins and goals. Keyed off, they let go at that frame for good, and the body "
-        "flies on at its speed",
+        "Keep the pins and goals. When keyed off, they let go at that frame for good, and the "
+        "body keeps its speed",
         panel="pins",
         is_keyed=True,
     ),
@@ -398,7 +397,7 @@ JIGGLE = [
     ),
     Setting(
         "jiggle_duration",
-        "Lasts (s)",
+        "Duration (s)",
         number(1.0, low=0.01, soft=(None, 5.0)),
         "Time in which a wobble dies away to a twentieth, where the weight is 1",
         panel="jiggle",
@@ -604,7 +603,7 @@ FIT = [
     ),
     Setting(
         "fit_by",
-        "By",
+        "Method",
         menu(
             [
                 (
@@ -620,7 +619,7 @@ FIT = [
                 ),
             ]
         ),
-        "How the body is brought to its keys",
+        "Way to bring the body to its keys",
         changes_frames=False,
     ),
     Setting(

@@ -48,7 +48,7 @@ CONTACT = [
                     "far from everything cost almost no time. A single body that cannot "
                     "collide with itself is simulated without contact",
                 ),
-                ("always", "Always", "As Automatic, but refuses bodies that cannot collide"),
+                ("always", "Always", "Like Automatic, but bodies that cannot collide are refused"),
                 (
                     "never",
                     "Never",
@@ -75,12 +75,12 @@ CONTACT = [
                 (
                     "convergent",
                     "Convergent",
-                    "Weighs contacts by area, so that forces do not depend on the mesh",
+                    "Weigh contacts by area, so that forces do not depend on the mesh",
                 ),
                 (
                     "original",
                     "Original",
-                    "Adds up contacts, and adapts its stiffness during the simulation",
+                    "Add up contacts, and adapt their stiffness during the simulation",
                 ),
             ],
             "convergent",
@@ -118,9 +118,13 @@ SCENE = [
                 (
                     "barrier",
                     "Smooth",
-                    "Pushes harder the closer a body comes. Bodies never reach it",
+                    "Push harder the closer a body comes. Bodies never reach the ground",
                 ),
-                ("projection", "Bouncy", "Puts vertices below it back, with an adjustable bounce"),
+                (
+                    "projection",
+                    "Bouncy",
+                    "Put vertices below the ground back, with an adjustable bounce",
+                ),
             ],
             "barrier",
         ),
@@ -220,8 +224,8 @@ SCENE = [
         "motion_samples",
         "Motion Samples",
         number(2, low=1, high=64, soft=(None, 8)),
-        "Samples per frame of the animation of pins and goals, with straight lines between "
-        "them. More follow quick turns better, and each takes Blender as long as a frame",
+        "Samples per frame of the animation of pins and goals, with straight lines between them. "
+        "More follow quick turns better. Each takes Blender as long to read as a frame",
     ),
     Setting(
         "device",
@@ -269,8 +273,8 @@ SCENE = [
         "stop_renders",
         "Stop Renders",
         switch(True),
-        "Stop a render at the first frame for which a body's simulated frames are missing. "
-        "Off renders the body at rest and says so in the log",
+        "Stop a render at the first frame for which a body's simulated frames are missing. When "
+        "off, such a body is rendered at rest and the log names it",
         changes_frames=False,
     ),
     Setting(

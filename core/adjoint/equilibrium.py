@@ -50,9 +50,9 @@ def field_change(
 
 
 _RUBS = (
-    "{}: there is no gradient of an equilibrium with friction where something touches. Friction "
-    "holds bodies in many places, and in which they are hangs on how they came there, not on "
-    "forces alone. Set the friction of the ground, of contact and of bodies to 0, or simulate."
+    "{}: an equilibrium with frictional contact has no gradient. Friction can hold a body in many "
+    "places, and its path decides which one. Set the friction of the ground, of contact and of "
+    "bodies to 0, or simulate."
 )
 
 

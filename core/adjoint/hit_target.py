@@ -365,8 +365,8 @@ class Throws:
                 column[:] = (self.missed(parameters + step * way) - missed) / step
         if not slope.any():
             raise SceneError(
-                f"{self.body.name}: where it is at frame {self.frame} does not depend on how it is "
-                "thrown. Let go what is pinned, or let vertices reach the target that are not."
+                f"{self.body.name}: its position at frame {self.frame} does not depend on the "
+                "throw. Release its pins, or choose vertices that are not pinned."
             )
         return slope
 
@@ -400,10 +400,10 @@ def _refuse_far(throws: Throws) -> None:
     speed = way / throws.seconds
     if not speed <= MAX_SPEED_M_PER_S:
         raise SceneError(
-            f"{throws.body.name}: the target is {way:.3g} m away, so that it would have to be "
-            f"thrown with {speed:.3g} m/s to be there at frame {throws.frame}; "
-            f"{MAX_SPEED_M_PER_S:g} m/s is the most. Move the target nearer, look at the unit "
-            "scale, or choose a later frame."
+            f"{throws.body.name}: the target is {way:.3g} m away. To be there at frame "
+            f"{throws.frame}, the body would need a speed of {speed:.3g} m/s, and the limit is "
+            f"{MAX_SPEED_M_PER_S:g} m/s. Move the target nearer, check the unit scale, or choose a "
+            "later frame."
         )
 
 
@@ -422,7 +422,7 @@ def _weights(
         weights = np.bincount(checks.indices(vertices, count, what), minlength=count).astype(float)
     if weights.shape != (count,) or not np.isfinite(weights).all() or weights.sum() == 0.0:
         raise SceneError(
-            f"{body.name}: what is to hit the target must be vertices, at least one, or {count} "
-            "weights, one a tet vertex, that do not sum to zero."
+            f"{body.name}: the points that should hit the target must be one or more vertices, or "
+            f"{count} weights, one per tet vertex, whose sum is not zero."
         )
     return weights / weights.sum()

@@ -177,10 +177,10 @@ class TransposedSolve:
         solution = self._solver.solve(rhs, tolerance, 0.0)
         if solution.end != "converged":
             raise InstabilityError(
-                f"{self._objective.system.names}: no gradient, since {what} is no strict minimum "
-                "of the energy: something slides freely, is about to buckle, or surfaces touch and "
-                "the step has ended too early. Pin it, use more substeps, add damping, or give the "
-                "integrator a smaller tolerance."
+                f"{self._objective.system.names}: no gradient, since {what} is not a strict "
+                "minimum of the energy. A body slides freely or is about to buckle, or the step "
+                "ended too early at a contact. Pin the body, use more substeps, add damping, or "
+                "lower the integrator's tolerance."
             )
         return solution.x
 
@@ -325,9 +325,9 @@ class ImplicitRun:
         """The adjoint of the state that the step began at; adds to what is found."""
         if not step.converged:
             raise InstabilityError(
-                f"{self._system.names}: no gradient through frame {step.frame + 1}, whose steps "
-                "did not converge, or in which what is prescribed was in the way of something. "
-                "Use more substeps, or a softer material."
+                f"{self._system.names}: no gradient through frame {step.frame + 1}. Its steps did "
+                "not converge, or a pin or a collider was blocked. Use more substeps, or a softer "
+                "material."
             )
         system, before = self._system, step.before
         plastic, flow = self._plasticity.strain(before.plastic), self._plasticity

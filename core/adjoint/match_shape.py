@@ -153,8 +153,9 @@ def _minimized(loss: Any, start: Tensor, near: float) -> Tensor:
         if not scale:
             if not float(gradient.norm()) > LEAST_SLOPE * float(value.detach()):
                 raise InstabilityError(
-                    "The shapes do not tell of the stiffness: nothing in them is deformed. Give "
-                    "frames in which the body bends, or begin softer."
+                    "The shapes do not depend on the stiffness, since nothing in them is "
+                    "deformed. Give frames in which the body bends, or start with a lower "
+                    "stiffness."
                 )
             scale.append(max(float(value.detach()), float(gradient.norm())))
         return float(value.detach()) / scale[0], gradient.numpy() / scale[0]
@@ -187,7 +188,8 @@ def _shares(regions: ArrayLike | None, body: SoftBody) -> NDArray[np.float64]:
     is_finite = members.ndim == 2 and members.dtype.kind == "f" and bool(np.isfinite(members).all())
     if not is_finite or len(members) != count or members.min(initial=0.0) < 0.0:
         raise SceneError(
-            f"{body.name}: regions must be {count} integers from 0, one a tet, or shares of each."
+            f"{body.name}: regions must be {count} integers from 0, one per tet, or the fractions "
+            "of each tet in the regions."
         )
     shares: NDArray[np.float64] = members.astype(np.float64)
     return shares
@@ -227,8 +229,8 @@ def _checked(
     expected = mesh.vertices.shape if seen is None else (len(seen.indices), 3)
     if points.shape != expected:
         raise SceneError(
-            f"{body.name}: shape {index} has the shape {points.shape}, the body's vertices "
-            f"{expected}."
+            f"{body.name}: target shape {index} is an array of the shape {points.shape}, and the "
+            f"body's vertices are {expected}."
         )
     if not np.isfinite(points).all():
         raise SceneError(f"{body.name}: shape {index} is not finite everywhere.")

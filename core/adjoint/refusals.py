@@ -50,20 +50,22 @@ def chosen_body(scene: Scene, body: int) -> SoftBody:
         SceneError: when there is none of that index.
     """
     if not 0 <= body < len(scene.bodies):
-        raise SceneError(f"There is no body {body}; the scene has {len(scene.bodies)}, from 0 on.")
+        raise SceneError(
+            f"There is no body {body}; the scene has {len(scene.bodies)}, counted from 0."
+        )
     return scene.bodies[body]
 
 
 def _unsupported(scene: Scene) -> Iterator[str]:
     contact = scene.contact
     if contact is not None and contact.formulation == "original" and contact.stiffness is None:
-        yield "contact whose stiffness adapts, as that of the method Original does"
+        yield "contact with an adaptive stiffness, as of the method Original"
     if contact is not None and contact.friction_updates is not None:
-        yield "a set number of friction passes, whose normal forces stay as they were"
+        yield "a fixed number of friction passes, whose normal forces are lagged"
     if any(attachment.release is not None for attachment in scene.attachments):
         yield "attachments that let go"
     if scene.spheres:
-        yield "spheres to land on"
+        yield "sphere colliders"
     if scene.ground is not None and scene.ground.response != "barrier":
         yield "a bouncy ground"
     for body in scene.bodies:
@@ -76,7 +78,7 @@ def _unsupported(scene: Scene) -> Iterator[str]:
         if body.changes_rest_shape and isinstance(body.material, Linear):
             yield f"a rest shape that changes, of the linear model ({body.name})"
         if body.release is not None:
-            yield f"what lets go ({body.name})"
+            yield f"releases ({body.name})"
 
 
 def refuse_integrator(integrator: Integrator, scene: Scene) -> None:
@@ -111,8 +113,9 @@ def refuse_flow(scene: Scene) -> None:
     names = [body.name for body in scene.bodies if body.plasticity is not None]
     if names:
         raise SceneError(
-            f"There are no gradients of an equilibrium of what is plastic ({', '.join(names)}): "
-            "how it has flowed hangs on the way there. Simulate, or leave the plasticity out."
+            f"There are no gradients of an equilibrium of plastic bodies ({', '.join(names)}), "
+            "since their plastic flow depends on their path. Simulate, or leave the plasticity "
+            "out."
         )
 
 
@@ -125,7 +128,8 @@ def refuse_for_rest_shape(scene: Scene) -> None:
     for body in scene.bodies:
         if body.changes_rest_shape:
             raise SceneError(
-                f"{body.name}: its rest shape changes, and is not sought; leave that out."
+                f"{body.name}: its rest shape changes over time and cannot be solved for. Leave "
+                "that change out."
             )
 
 
@@ -141,9 +145,10 @@ def refuse_touching(scene: Scene, contact: MeshContact | None, positions: Tensor
     objects = [*scene.bodies, *scene.colliders]
     names = ", ".join(objects[index].name for index in sorted(touching))
     raise SceneError(
-        f"{names}: surfaces touch as they are modelled. They push as hard as they are near, "
-        "whatever shapes are at rest, so that none keeps this one. Attach the body to what it "
-        "lies on, pin it there, or move it away by more than the contact distance."
+        f"{names}: surfaces are in contact in the modelled shape. Their contact force depends only "
+        "on their distance, so that no rest shape keeps the modelled shape. Attach the body to "
+        "the object that it lies on, pin it there, or move it away by more than the contact "
+        "distance."
     )
 
 
@@ -164,8 +169,8 @@ def refuse_sliding(scene: Scene) -> None:
     rubs = scene.ground is not None and table.on_ground.act
     if rubs or (scene.contact is not None and table.mesh_pairs.act):
         raise SceneError(
-            "There is no one equilibrium with friction: it hangs on how bodies came there. Set the "
-            "friction of the ground, of contact and of bodies to 0."
+            "With friction the equilibrium is not unique, since it depends on the path of the "
+            "bodies. Set the friction of the ground, of contact and of bodies to 0."
         )
 
 
@@ -185,8 +190,8 @@ def refuse_loss_factors(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
         if tensor is not None and np.any(body.loss_factor):
             raise SceneError(
                 f"{body.name}: there are no gradients by {tensor} through a loss factor, whose "
-                "viscosity goes by the slowest vibration. Give the viscosity instead, as `prepare` "
-                "finds it."
+                "viscosity depends on the slowest vibration. Give the viscosity that `prepare` "
+                "computes instead."
             )
 
 
@@ -212,8 +217,8 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
         damping_places = [place for place in damped if place in leaves]
         if damping_places and not body.is_viscous:
             raise SceneError(
-                f"{body.name}: there is nothing to differentiate where both dampings of the solid "
-                f"are 0; begin {damping_places[0]} above it."
+                f"{body.name}: there is nothing to differentiate while both dampings of the solid "
+                f"are 0. Start {damping_places[0]} above 0."
             )
         if f"bodies[{index}].density" in leaves and body.skin is not None and body.skin.goals:
             raise SceneError(
@@ -241,7 +246,7 @@ def _refuse_reshaped(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
     elif ground is not None and painted:
         what = "painted friction"
     elif ground is not None and not ground.distance:
-        what = "a ground whose distance goes by the size of bodies; give it one"
+        what = "a ground without a distance, which then depends on the size of bodies"
     else:
         return
     raise SceneError(f"There are no gradients by a rest shape ({places[0]}) with {what}.")
@@ -272,10 +277,10 @@ def _refuse_friction(system: System, leaves: Mapping[str, Tensor]) -> None:
         return
     has_ground, has_contact = system.ground_barrier is not None, system.scene.contact is not None
     if not has_ground and not has_contact:
-        raise SceneError(f"{places[0]} requires grad, but there is no ground to meet.")
+        raise SceneError(f"{places[0]} requires grad, but the scene has no ground.")
     rubs = (has_ground and system.obstacles.ground_friction.act) or (
         has_contact and FrictionTable(system.scene).mesh_pairs.act
     )
     friction = [place for place in places if "friction" in place]
     if friction and not rubs:
-        raise SceneError(f"{friction[0]} requires grad and is 0 now; begin above it.")
+        raise SceneError(f"{friction[0]} requires grad and is 0. Start it above 0.")

@@ -174,8 +174,8 @@ def _refuse_unheld(scene: Scene) -> None:
     free = [body.name for body in scene.bodies if not _has_pins_or_goals(body)]
     if free:
         raise InstabilityError(
-            f"{', '.join(free)}: nothing holds it, so that no shape at rest keeps it in place. Pin "
-            "some of its vertices, draw them to goals, or attach it to a collider."
+            f"{', '.join(free)}: nothing holds it in place, whatever its rest shape is. Pin some "
+            "of its vertices, give them goals, or attach it to a collider."
         )
 
 
@@ -317,6 +317,6 @@ def _is_stable(system: System, positions: Tensor) -> bool:
 def _too_soft(scene: Scene) -> str:
     names = ", ".join(body.name for body in scene.bodies)
     return (
-        f"{names}: too soft to keep this shape under its weight, whatever its shape at rest. Raise "
+        f"{names}: too soft to keep this shape under its weight, whatever its rest shape is. Raise "
         "the stiffness (Young's modulus), or pin more."
     )

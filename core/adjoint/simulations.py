@@ -180,17 +180,17 @@ def _refuse_moved_start(simulator: Simulator, leaves: dict[str, Tensor]) -> None
     moving = ("initial_positions", "mesh.vertices", "ground.height")
     if lifted and any(place.endswith(moving) or "rest_shape" in place for place in leaves):
         raise SceneError(
-            "A body begins in the ground or in another surface and is moved out of it. There are "
-            "no gradients through that move: begin above the ground, beyond the distance at which "
-            "it pushes, and apart from others."
+            "A body starts inside the ground or another surface and is moved out. There are no "
+            "gradients through that move. Start it above the ground and apart from others, by "
+            "more than the contact distance."
         )
 
 
 def _refuse_unfolding(system: System, frame: Frame) -> None:
     if frame.report.unfolding or frame.report.caught:
         raise InstabilityError(
-            f"{system.names}: there are no gradients through frame {frame.index}, in which a body "
-            "that lies folded over itself is made to give way."
+            f"{system.names}: there are no gradients through frame {frame.index}, in which a "
+            "folded body is unfolded."
         )
 
 

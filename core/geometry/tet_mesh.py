@@ -197,7 +197,7 @@ def _checked_fill(fill: NDArray[np.float64], tets: int) -> NDArray[np.float64]:
     fractions = np.ascontiguousarray(fill, dtype=np.float64)
     if fractions.shape != (tets,) or not (np.isfinite(fractions) & (fractions > 0.0)).all():
         raise SceneError(
-            f"Tet mesh: what of each tet is filled must be {tets} numbers above 0, one a tet."
+            f"Tet mesh: the filled fractions must be {tets} numbers above 0, one per tet."
         )
     return fractions
 
@@ -228,6 +228,6 @@ def _check_shared(tets: NDArray[np.int32], may_overlap: bool) -> None:
         where = starts[most]
         among = ", ".join(map(str, np.sort(order[where : where + counts[most]] // len(FACES))))
         raise SceneError(
-            f"Tet mesh: tets {among} share one face ({int((counts > 2).sum())} such faces); two "
-            "can, on either side of it. Remove those that overlap, or mesh again."
+            f"Tet mesh: tets {among} share one face ({int((counts > 2).sum())} such faces), and a "
+            "face joins at most two. Remove the tets that overlap, or mesh again."
         )

@@ -185,7 +185,7 @@ def read_bytes(path: Path) -> bytes:
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise JobError(f"{path} is no file; move it away, then simulate again.")
+            raise JobError(f"{path} is not a file. Move it away, then simulate again.")
         return path.read_bytes()
     except FileNotFoundError as error:
         raise DamageError(path) from error
@@ -300,4 +300,4 @@ def _product(shape: tuple[int, ...]) -> int:
 
 
 def _refuse_constant(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")

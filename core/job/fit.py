@@ -117,8 +117,8 @@ def _keep(job: Job, request: KeepShape, observe: Observer) -> KeptShape:
     for attachment in scene.attachments:
         if request.body in (attachment.body, attachment.other) and attachment.to == "body":
             raise SceneError(
-                f"{body.name} is attached to another soft body, whose rest shape is not sought; "
-                "pin it instead."
+                f"{body.name} is attached to another soft body, whose rest shape is not solved "
+                "for. Pin it instead."
             )
     alone = replace(
         scene,

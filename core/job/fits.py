@@ -64,7 +64,10 @@ class HitTarget:
         if self.weights is not None:
             weights = checks.numbers(self.weights, "The weights of the points to reach the target")
             if not 0.0 < float(weights.sum()) < np.inf:
-                raise SceneError("No point of the body is to reach the target; give some a weight.")
+                raise SceneError(
+                    "No point of the body has a weight to reach the target. Give some points a "
+                    "weight."
+                )
             object.__setattr__(self, "weights", weights)
 
 
@@ -134,7 +137,7 @@ class FollowKeys:
         if self.points is not None:
             points = checks.indices(self.points, shapes.shape[1], "A point of the keys")
             if len(points) == 0:
-                raise SceneError("No point of the body is to follow its keys; name some.")
+                raise SceneError("No point of the body should follow the keys. Name some points.")
             object.__setattr__(self, "points", points)
         object.__setattr__(self, "frames", frames)
         object.__setattr__(self, "shapes", shapes)

@@ -172,8 +172,8 @@ def _places(job: Job, request: FollowKeys, body: SoftBody) -> tuple[NDArray[np.i
         vertices = np.setdiff1d(vertices, body.pinned)
     if len(vertices) == 0:
         raise SceneError(
-            f"{body.name}: all that is to follow its keys is pinned, so that no force moves it; "
-            "let pins follow them, pin less, or choose other vertices."
+            f"{body.name}: all vertices that should follow the keys are pinned, so that no force "
+            "moves them. Let pins follow the keys, pin fewer vertices, or choose others."
         )
     shapes = [posed_vertices(mesh, embedding, shape)[vertices] for shape in request.shapes]
     return vertices, np.stack(shapes)

@@ -63,7 +63,7 @@ def _resume(job: Job, simulator: Simulator) -> None:
     checkpoint, damage = job.read_checkpoint()
     last = -1 if checkpoint is None else checkpoint[0]
     for finding in damage:
-        report(f"{finding}: going on from {'the start' if last < 0 else f'frame {last}'}")
+        report(f"{finding}: resuming from {'the start' if last < 0 else f'frame {last}'}")
     job.truncate_after(last)
     if checkpoint is None:
         _settle(simulator)
@@ -89,7 +89,7 @@ def _settle(simulator: Simulator) -> None:
     if start.settled:
         report(f"{', '.join(start.settled)} settled before the first frame")
     if start.unstable:
-        report(f"{', '.join(start.unstable)} cannot rest where it begins")
+        report(f"{', '.join(start.unstable)} cannot come to rest at the start position")
 
 
 def _repair(job: Job, simulator: Simulator, damaged: Collection[int]) -> bool:
@@ -106,7 +106,10 @@ def _repair(job: Job, simulator: Simulator, damaged: Collection[int]) -> bool:
             job.write_fields(frame.index, _fields(frame))
             job.write_frame(frame.index, positions)
         elif job.read_frame(frame.index).tobytes() != positions.tobytes():
-            report(f"frame {frame.index} comes out otherwise here: simulating all from there on")
+            report(
+                f"frame {frame.index} differs from the earlier run: simulating it and all later "
+                "frames again"
+            )
             job.truncate_after(frame.index - 1)
             _write(job, simulator, frame)
             return False

@@ -71,7 +71,7 @@ def load_tet_scene(path: Path) -> tuple[Scene, dict[str, Any]]:
             raise DamageError(path, f"{name} cannot be {content.get(name)!r}")
     for report in content["reports"]:
         if not all(conforms(report.get(name), str) for name in ("name", "summary")):
-            raise DamageError(path, "a report on tetrahedra says nothing")
+            raise DamageError(path, "a report on tetrahedra is empty")
     for body in tet_scene.bodies:
         check_embeddings(path, body)
     return tet_scene, content

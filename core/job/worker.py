@@ -145,7 +145,7 @@ def _has_frames(job: Job) -> bool:
     count = job.settings.frame_count
     _, damage = job.read_checkpoint()
     for finding in damage:
-        report(f"{finding}: more frames cannot go on from there")
+        report(f"{finding}: further frames cannot start from there")
     if lost := job.lost_records(count):
         report(lost)
     by = "" if job.version == version() else f", simulated by Supple {job.version}"

@@ -183,8 +183,8 @@ class DirectSolver:
             self._cholmod.numeric(self._matrix, self._factor)
         except ArithmeticError as error:
             raise NotPositiveDefiniteError(
-                "The matrix to factorize is not positive definite; make what the elements add to "
-                "it positive semidefinite, or shorten the step."
+                "The matrix to factorize is not positive definite. Project the matrices of the "
+                "elements to positive semidefinite ones, or shorten the step."
             ) from error
 
     def solve(self, rhs: NDArray[np.floating[Any]]) -> NDArray[np.float64]:

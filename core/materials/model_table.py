@@ -33,22 +33,22 @@ MODEL_TABLE = {
     "stable_neo_hookean": ModelRow(
         StableNeoHookean,
         "Stable Neo-Hookean",
-        "Flesh, jelly, rubber: keeps its volume and recovers from being turned inside out",
+        "Flesh, jelly and rubber: keeps its volume and recovers from being turned inside out",
     ),
     "neo_hookean": ModelRow(
         NeoHookean,
         "Neo-Hookean",
-        "The rubber of textbooks: resists being crushed without limit; no inside out",
+        "Textbook rubber: resists crushing without limit and cannot turn inside out",
     ),
     "corotated_linear": ModelRow(
         CorotatedLinear,
         "Corotated Linear",
-        "Simple and quick to understand, as in game engines; for moderate stretches",
+        "Simple, as in game engines. For moderate stretches",
     ),
     "st_venant_kirchhoff": ModelRow(
         StVenantKirchhoff,
         "St. Venant–Kirchhoff",
-        "Large turns and small stretches; gives way when it is pressed hard",
+        "For large rotations with small stretches. Collapses when it is pressed hard",
     ),
     "as_rigid_as_possible": ModelRow(
         AsRigidAsPossible,

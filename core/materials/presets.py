@@ -386,7 +386,7 @@ REFERENCES: dict[str, str] = {
 
 
 _HEAD = (
-    "| material | model | E | ν | ρ in kg/m³ | tan δ | loss factor | bounces back | Y | height "
+    "| material | model | E | ν | ρ in kg/m³ | tan δ | loss factor | rebound | Y | height "
     "| source |",
     "|---|---|---|---|---|---|---|---|---|---|---|",
 )

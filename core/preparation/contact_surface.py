@@ -152,10 +152,10 @@ MIN_DENSE_FACES, DENSE_FACE_RATIO, MAX_SCENE_FACES = 2000, 2, 40_000
 Kind = Literal["mesh", "crossing", "copy", "tetrahedra"]
 
 _TOUCHES: dict[Kind, str] = {
-    "mesh": "the mesh touches",
-    "crossing": "the mesh touches, itself only where it does not cross itself",
-    "copy": "a simpler copy of the mesh touches",
-    "tetrahedra": "the tetrahedra touch",
+    "mesh": "collides as the visible mesh",
+    "crossing": "collides as the visible mesh. Parts that intersect each other don't self-collide",
+    "copy": "collides as a simpler copy of the mesh",
+    "tetrahedra": "collides as the boundary of the tetrahedra",
 }
 
 Points = NDArray[np.float64]
@@ -177,7 +177,7 @@ class Verdict:
 
     def __str__(self) -> str:
         touches = _TOUCHES[self.kind]
-        return f"{touches}, as {self.reason}" if self.reason else touches
+        return f"{touches}, since {self.reason}" if self.reason else touches
 
 
 def with_contact_surfaces(
@@ -232,10 +232,10 @@ def _chosen(
     if faces > max(MIN_DENSE_FACES, DENSE_FACE_RATIO * len(mesh.surface)):
         copy = _embedded(wrapped(touching, mesh), mesh)
         if len(copy.triangles) > 0 and not crosses_itself(copy):
-            reason = f"the mesh is dense: {faces} faces"
+            reason = f"the mesh is dense ({faces} faces)"
             return copy, Verdict("copy", reason)
         if not is_affordable:
-            reason = "the mesh is dense, and a simpler copy crosses itself"
+            reason = "the mesh is dense and a simpler copy intersects itself"
             return None, Verdict("tetrahedra", reason)
     spared = spare_unseen(touching)
     return spared, Verdict("mesh" if spared is touching else "crossing")

@@ -388,11 +388,9 @@ def _cure(
         self_crossing is not None
         and configuration.scene.bodies[self_crossing].contact_surface is not None
     ):
-        cures.append(
-            "Choose the tetrahedra as contact surface, or switch self contact off for now."
-        )
+        cures.append("Set Surface to Tetrahedra, or untick Self Contact.")
     elif self_crossing is not None:
-        cures.append("Use a finer resolution where it is folded, or switch self contact off.")
+        cures.append("Raise Resolution to separate the folds, or untick Self Contact.")
     if report.offsets is not None:
         length = _length(report.farthest)
         cures.append(f"Press Push Apart to move them {length} apart.")

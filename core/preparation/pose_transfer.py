@@ -45,8 +45,8 @@ def with_held_core(body: SoftBody, pose: Channel) -> SoftBody:
     assert isinstance(mesh, TetMesh)
     if body.goals is not None:
         raise SceneError(
-            f"{body.name}: the goals of its skin fall off with the depth, and so become those of "
-            "its tet vertices, which have some already; leave one of them out."
+            f"{body.name}: goals of its skin with a falloff by depth replace the goals of its tet "
+            "vertices, and it has both. Leave one of them out."
         )
     depth = depths(mesh)
     if depth.max() <= 0.0:

@@ -235,7 +235,7 @@ def _inverted_message(name: str, frame: int, ratios: FloatArray) -> str:
     which = "1 of its tets" if count == 1 else f"{count} of its {len(ratios)} tets"
     return (
         f"{name}: {frame} frames after the start, its rest shape turns {which} flat or inside out. "
-        "Use less of its shape keys then, smoother keys, or another resolution."
+        "Lower the values of its shape keys there, use smoother keys, or change the resolution."
     )
 
 
@@ -362,8 +362,8 @@ def with_tet_control(body: SoftBody) -> SoftBody:
         return replace(body, accelerations=total, tet_control=None)
     if body.pinned is None:
         raise SceneError(
-            f"{body.name}: the motion that was found for it is of its pins, and it has none; pin "
-            "them again, or remove that motion."
+            f"{body.name}: the pin motion from Follow My Keys needs pins, and it has none. Pin "
+            "vertices again, or remove that motion."
         )
     path = body.pin_path or Channel.constant(start_positions(body)[body.pinned])
     moved = _sum(path, channel.mapped(lambda samples: samples[:, body.pinned]))

@@ -56,9 +56,9 @@ class SurfaceForces:
         stiffness = physical_stiffness(scene) if self._is_area_weighted else contact.stiffness
         if stiffness is None:
             raise SceneError(
-                f"{system.names}: the contact pressure is not known where the stiffness of contact "
-                "adapts; give contact a stiffness, take its method Convergent, or do not record "
-                "it."
+                f"{system.names}: the contact pressure is unknown with an adaptive contact "
+                "stiffness. Give contact a stiffness, choose its method Convergent, or do not "
+                "record the pressure."
             )
         self._stiffness = np.broadcast_to(np.asarray(stiffness, dtype=float), distances.shape)
 
@@ -136,11 +136,11 @@ def contact_pressure(system: System, is_implicit: IsImplicit) -> Field:
         SceneError: when something pushes without a force that is known, or with one that adapts.
     """
     if system.obstacles.need_explicit_steps:
-        who = "spheres put" if system.obstacles.colliders else "a bouncy ground puts"
+        who = "spheres move" if system.obstacles.colliders else "a bouncy ground moves"
         raise SceneError(
-            f"{system.names}: the contact pressure is not known, since {who} back what falls in "
-            "without a force that lasts. Use a smooth ground, and mesh colliders with contact, or "
-            "do not record it."
+            f"{system.names}: the contact pressure is unknown, since {who} vertices back without a "
+            "lasting force. Use a smooth ground, and mesh colliders with contact, or do not "
+            "record the pressure."
         )
     barrier = system.ground_barrier
     ground = None if barrier is None else _Carriers.for_ground(system, barrier)

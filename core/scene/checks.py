@@ -63,13 +63,13 @@ def whole_numbers(values: object, what: str) -> NDArray[np.int32]:
         parsed = np.asarray(values)
     except ValueError as error:
         raise SceneError(
-            f"{what} is given by its index, and these are in rows of different lengths; split "
-            "faces into triangles first."
+            f"{what} is given by its index, and the rows have different lengths. Split faces into "
+            "triangles first."
         ) from error
     if parsed.dtype == bool and parsed.size:
         raise SceneError(
-            f"{what} is given by its index, not by a mask of true and false; np.flatnonzero(mask) "
-            "makes indices of one."
+            f"{what} is given by its index, not by a mask of true and false. Use "
+            "np.flatnonzero(mask) to get indices."
         )
     if parsed.dtype.kind not in "iu" and parsed.size:
         raise SceneError(
@@ -78,7 +78,7 @@ def whole_numbers(values: object, what: str) -> NDArray[np.int32]:
         )
     array = parsed.astype(np.int32, copy=False)
     if (array != parsed).any():
-        raise SceneError(f"{what} cannot be {parsed[array != parsed][0]}; there are not so many.")
+        raise SceneError(f"{what} cannot be {parsed[array != parsed][0]}; there are fewer.")
     return array
 
 
@@ -104,7 +104,7 @@ def tets(values: object, vertex_count: int, what: str) -> NDArray[np.int32]:
     if array.ndim != 2 or array.shape[1] != 4 or len(array) == 0:
         raise SceneError(f"The tets of {what} must be (M, 4) numbers, not {array.shape}.")
     if array.min() < 0 or array.max() >= vertex_count:
-        raise SceneError(f"The tets of {what} name vertices that there are not.")
+        raise SceneError(f"The tets of {what} name vertices that do not exist.")
     return array
 
 

@@ -97,7 +97,7 @@ class Contact:
             updates = checks.whole_number(self.friction_updates, "Contact: the friction updates")
             if updates < 1:
                 raise SceneError(
-                    f"Contact: friction takes its forces at least once a step, not {updates} times."
+                    f"Contact: the friction updates must be at least 1 per step, not {updates}."
                 )
         check_kinds(self, "Contact")
 
@@ -161,7 +161,7 @@ class ContactSurface:
     def __post_init__(self) -> None:
         self.points = checks.positions(self.points, "the contact surface")
         self.triangles = checks.triangles(self.triangles, len(self.points), "the contact surface")
-        self.through_own = self._checked(self.through_own, "go through their own body")
+        self.through_own = self._checked(self.through_own, "pass through their own body")
         self.refined = self._checked(self.refined, "be there in smaller ones")
         check_kinds(self, "The contact surface")
 
@@ -221,7 +221,7 @@ class Attachment:
         self.body = checks.whole_number(self.body, "Attachment: the index of the body")
         self.other = checks.whole_number(self.other, "Attachment: the index of the other object")
         self.points = checks.whole_numbers(self.points, "An attached point").ravel()
-        checks.choice(self.to, AttachedTo, "Attachment: what it is to")
+        checks.choice(self.to, AttachedTo, "Attachment: the kind of the other object")
         if self.vertices is not None:
             self.vertices = checks.whole_numbers(self.vertices, "An attached vertex").ravel()
         check_kinds(self, "Attachment")
@@ -248,6 +248,6 @@ def check_friction(name: str, friction: float | None, kinetic: float | None) -> 
     checks.at_least_zero(kinetic, f"{name}: the kinetic friction")
     if friction is not None and kinetic > friction:
         raise SceneError(
-            f"{name}: the kinetic friction {kinetic:g} is above the static one, {friction:g}; what "
-            "slides is held less, not more."
+            f"{name}: the kinetic friction {kinetic:g} is above the static friction {friction:g}. "
+            "Sliding surfaces have the lower friction."
         )

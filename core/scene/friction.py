@@ -139,7 +139,7 @@ def _indices(names: NDArray[np.str_], name: str) -> NDArray[np.intp]:
     if len(indices) == 0:
         known = ", ".join(dict.fromkeys(names.tolist()))
         raise SceneError(
-            f"Contact: a pair names {name!r}, which is not among the objects that touch: {known}."
+            f"Contact: a pair names {name!r}, which is not one of the colliding objects: {known}."
         )
     return indices
 

@@ -91,8 +91,8 @@ class Goals(BodyForce):
             )
         if not self.sag_free:
             raise SceneError(
-                "Goals fall off with the depth only where they are sag-free: the others say "
-                "nothing of where the inside is to be."
+                "Only sag-free goals can fall off with the depth, since other goals do not place "
+                "the inside."
             )
 
 

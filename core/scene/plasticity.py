@@ -44,8 +44,8 @@ class Plasticity:
         wrong = values[~((values > 0.0) & np.isfinite(values))]
         if wrong.size:
             raise SceneError(
-                f"The yield stress must be above 0 Pa, not {wrong.flat[0]:g}; modelling clay "
-                "has some 1e4. For a body without plasticity, leave it out."
+                f"The yield stress must be above 0 Pa, not {wrong.flat[0]:g}. Modelling clay has "
+                "about 1e4. For a body without plasticity, leave it out."
             )
         checks.at_least_zero(self.creep_time, "The creep time, in seconds,")
         checks.at_least_zero(self.hardening, "The hardening, in pascal,")

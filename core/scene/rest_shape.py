@@ -102,7 +102,8 @@ class TetRestShape:
         rest = checks.positions(self.rest, "a rest shape of tetrahedra")
         if len(vertices) != len(rest):
             raise SceneError(
-                f"A rest shape of {len(rest)} tet vertices cannot be that of {len(vertices)}."
+                f"The rest shape has {len(rest)} tet vertices, and the tetrahedra have "
+                f"{len(vertices)}."
             )
         tets = checks.tets(self.tets, len(vertices), "a rest shape")
         for name, value in (("vertices", vertices), ("tets", tets), ("rest", rest)):
@@ -134,7 +135,7 @@ class TetControl:
     channel: Channel
 
     def __post_init__(self) -> None:
-        checks.choice(self.by, ControlKind, "What drives tet vertices")
+        checks.choice(self.by, ControlKind, "The kind of control of tet vertices")
         vertices = checks.positions(self.vertices, "the tet vertices of a control")
         tets = checks.tets(self.tets, len(vertices), "a control")
         channel = Channel.of(self.channel, "The control of tet vertices", len(vertices), 3)

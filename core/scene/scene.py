@@ -73,7 +73,7 @@ class Scene:
             )
         for force in self.forces:
             if not isinstance(force, Force):
-                raise SceneError(f"{force!r} is no force: it has no method potential(system).")
+                raise SceneError(f"{force!r} is not a force: it has no method potential(system).")
         for attachment in self.attachments:
             self._check_attachment(attachment)
         for stitches in self.stitches:
@@ -155,6 +155,6 @@ class Scene:
             raise SceneError(f"Attachment: there is no body {attachment.body}.")
         name = self.bodies[attachment.body].name
         if not 0 <= attachment.other < len(others):
-            raise SceneError(f"{name} is attached to a {attachment.to} that is not there.")
+            raise SceneError(f"{name} is attached to a {attachment.to} that does not exist.")
         if attachment.to == "body" and attachment.other == attachment.body:
             raise SceneError(f"{name} is attached to itself; choose another object.")

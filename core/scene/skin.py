@@ -67,8 +67,8 @@ class SurfaceMesh:
         """
         if not is_plastic and any(paint.setting == "yield_stress" for paint in self.paint):
             raise SceneError(
-                f"{name}: its yield stress is painted, but it never gives way; give it a "
-                "plasticity, or leave the paint out."
+                f"{name}: its yield stress is painted, but it has no plasticity. Add one, or leave "
+                "the paint out."
             )
 
 
@@ -158,8 +158,8 @@ def checked_pins(
     if pinned is None:
         if path is not None:
             raise SceneError(
-                f"{what} leads nothing, as nothing is pinned; name what it leads as pinned, or "
-                "leave the path out."
+                f"{what} moves nothing, since no vertex is pinned. Pin the vertices that it moves, "
+                "or leave the path out."
             )
         return None, None
     indices = checks.indices(pinned, count, "a pinned vertex")

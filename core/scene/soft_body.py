@@ -155,13 +155,13 @@ class SoftBody:
         self._check_start()
         if self.plasticity is not None and self.changes_rest_shape:
             raise SceneError(
-                f"{self.name}: its rest shape either changes as given or gives way for good; leave "
-                "out the plasticity, or the rest shape."
+                f"{self.name}: a rest shape that changes over time excludes plasticity. Leave one "
+                "of them out."
             )
         if self.plasticity is not None and isinstance(self.material, Linear):
             raise SceneError(
-                f"{self.name}: the linear model has one matrix for good and cannot be plastic; "
-                "choose another model, or leave the plasticity out."
+                f"{self.name}: the linear model has a constant matrix and cannot be plastic. "
+                "Choose another model, or leave the plasticity out."
             )
         self._check_pose()
         if self.field_weight is not None:
@@ -170,7 +170,7 @@ class SoftBody:
             what = f"{self.name}: the factor on the stiffness (Young's modulus)"
             self.stiffness = channel.above_zero(self.stiffness, what)
         check_friction(self.name, self.friction, self.kinetic_friction)
-        checks.choice(self.touching, TouchingChoice, f"{self.name}: what touches")
+        checks.choice(self.touching, TouchingChoice, f"{self.name}: the contact surface")
         self.velocity = checks.vector(self.velocity, f"{self.name}: the velocity")
         what = f"{self.name}: the angular velocity"
         self.angular_velocity = checks.vector(self.angular_velocity, what)
@@ -260,15 +260,15 @@ class SoftBody:
         if not self.is_sag_free:
             return
         for name, value in (
-            ("the linear model, which has one matrix for good", isinstance(self.material, Linear)),
+            ("the linear model, which has a constant matrix", isinstance(self.material, Linear)),
             ("plasticity", self.plasticity is not None),
             ("a stiffness that changes", self.stiffness is not None),
             ("a rest shape of its own", self.changes_rest_shape or self.tet_rest_shape is not None),
         ):
             if value:
                 raise SceneError(
-                    f"{self.name}: what jiggles (sag-free goals) rests where its animation has it, "
-                    f"which does not go together with {name}; leave one of them out."
+                    f"{self.name}: sag-free goals (jiggle) do not work with {name}. Leave one of "
+                    "them out."
                 )
         if self.pose is not None and isinstance(self.mesh, TetMesh):
             count = len(self.mesh.vertices)
@@ -346,8 +346,8 @@ class SoftBody:
                 continue
             if tets is None:
                 raise SceneError(
-                    f"{self.name}: a surface has no tets yet that the {name} could differ in; give "
-                    "one number and paint the surface, or tetrahedralize first."
+                    f"{self.name}: a surface has no tets yet in which the {name} could differ. "
+                    "Give one number and paint the surface, or tetrahedralize first."
                 )
             raise SceneError(
                 f"{self.name}: the {name} has the shape {shape}, but there are {tets} tets; give "
@@ -360,4 +360,4 @@ def burst_warning(bodies: Sequence[SoftBody]) -> str:
     names = ", ".join(body.name for body in bodies if body.has_gas)
     if not names:
         return ""
-    return f" The pressure inside of {names} may have burst what holds it: lower it."
+    return f" The pressure inside {names} may have burst the walls. Lower it."

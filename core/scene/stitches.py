@@ -32,11 +32,11 @@ class Release:
 
     def __post_init__(self) -> None:
         if self.frame is not None:
-            frame = checks.whole_number(self.frame, "The frame after which is let go")
+            frame = checks.whole_number(self.frame, "The frame of a release")
             if frame < 0:
-                raise SceneError(f"What holds lets go after a frame from 0 on, not {frame}.")
+                raise SceneError(f"The frame of a release must be 0 or later, not {frame}.")
         if self.force is not None:
-            checks.above_zero(self.force, "The force in newtons that makes let go")
+            checks.above_zero(self.force, "The break force in newtons")
 
     def is_due(self, frame: int) -> bool:
         """Whether nothing holds any more after a frame."""

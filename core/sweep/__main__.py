@@ -18,7 +18,9 @@ from .results import PAGE
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m supple.core.sweep", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m supple.core.sweep", description="Simulate a scene with many settings."
+    )
     parser.add_argument("scene", type=Path, help="a job folder")
     parser.add_argument("list", type=Path, help="the list of settings, in TOML or JSON")
     parser.add_argument("--output", type=Path, required=True, help="the folder of the sweep")
@@ -33,7 +35,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 1
     except KeyboardInterrupt:
-        said = "stopped; what was done is kept, and the same command goes on"
+        said = "stopped. Finished runs are kept, and the same command resumes."
         print(f"error: {said}", file=sys.stderr, flush=True)
         return INTERRUPTED
 

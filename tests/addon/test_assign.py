@@ -48,7 +48,7 @@ def test_three_numbers(add_body: AddBody, scene: bpy.types.Scene) -> None:
         ("Ball.young", 1, "Ball.young: the scene Scene has no object Ball."),
         ("Cube.young", "soft", "Cube.young cannot be 'soft': it is a number from "),
         ("Cube.poisson", "7", "Cube.poisson cannot be 7: it is a number from -1 to 0.5"),
-        ("self_contact", "maybe", "self_contact cannot be 'maybe': it is true or false."),
+        ("self_contact", "maybe", "self_contact cannot be 'maybe': write true or false."),
         ("Cube.model", "jam", "Cube.model cannot be 'jam': it is one of stable_neo_hookean"),
     ],
 )

@@ -105,7 +105,7 @@ SHOT = f'[[shot]]\nfile = "{BLOCK}"\n'
         (f"{SHOT}frames = 'many'", "line 3: argument --frames: 'many' is not a frame range"),
         (f"{SHOT}integrator = 'euler'", "line 3: argument --integrator: invalid choice: 'euler'"),
         (f"{SHOT}do = 'melt'", "line 3: do must be one of simulate, bake, render, not 'melt'."),
-        (f"{SHOT}do = 'render'\nstep = 2", "line 4: step is of baking"),
+        (f"{SHOT}do = 'render'\nstep = 2", "line 4: step is an option of bake"),
         (
             f"{SHOT}settings = {{ 'Cube.yuong' = 1 }}",
             "line 3: An object such as Cube has no setting 'yuong'. Did you mean young?",

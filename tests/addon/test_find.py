@@ -163,7 +163,7 @@ def test_what_is_not_hit_is_said_with_how_near_it_came_and_what_would_help(scene
     )
     assert tuple(cube.supple.start_velocity) == (1.0, 0.0, 2.0)
     found = fits.FoundThrow((1.0, 0.0, 2.0), (0.0, 0.0, 0.0), 1e-3, True, set_distance=0.5)
-    assert "Throws like the one that was set miss by at least 0.5 m" in apply(cube, own, 0, found)
+    assert "Throws like the one under Start miss by at least 0.5 m" in apply(cube, own, 0, found)
 
 
 @pytest.mark.parametrize(("metres", "within"), [(1.2e-18, ""), (1.2e-3, " to within 1.2 mm")])
@@ -183,7 +183,7 @@ def test_a_target_is_asked_for_before_its_frame(scene, cube):
 def test_a_throw_of_what_is_pinned_is_refused(scene, held, solver_here):
     held.supple.fit_target, held.supple.fit_frame = target((1.0, 0.0, 1.0)), 3
     held.supple.fit_group, before = "Top", body_fingerprint(held)
-    with pytest.raises(SuppleError, match=r"Cube: where it is at frame 3 does not .*Let go"):
+    with pytest.raises(SuppleError, match=r"Cube: its position at frame 3 does not .*Release"):
         actions.find(bpy.context, held, "hit_target")
     assert body_fingerprint(held) == before and tuple(held.supple.start_velocity) == (0.0, 0.0, 0.0)
 

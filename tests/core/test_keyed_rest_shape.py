@@ -236,7 +236,7 @@ def test_what_cannot_be_a_rest_shape_is_refused() -> None:
         RestShape(np.zeros((3, 3)), np.zeros((1, 1)))
     with pytest.raises(SceneError, match="not finite at vertex 2"):
         RestShape(np.full((1, 3, 3), [[0.0], [0.0], [np.nan]]), np.zeros((1, 1)))
-    with pytest.raises(SceneError, match="leave out the plasticity"):
+    with pytest.raises(SceneError, match="excludes plasticity"):
         cube(scaling([0.1]), plasticity=Plasticity(1e3))
 
 

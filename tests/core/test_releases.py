@@ -276,8 +276,8 @@ def test_a_scene_that_lets_nothing_go_has_no_more_members(make_block, tmp_path) 
 
 
 def test_no_sense(make_block) -> None:
-    with pytest.raises(SceneError, match="after a frame from 0 on, not -1"):
+    with pytest.raises(SceneError, match="must be 0 or later, not -1"):
         Release(frame=-1)
     for force in (0.0, -3.0, float("nan")):
-        with pytest.raises(SceneError, match="force in newtons that makes let go must be above 0"):
+        with pytest.raises(SceneError, match="break force in newtons must be above 0"):
             Release(force=force)

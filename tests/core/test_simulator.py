@@ -331,5 +331,5 @@ def test_a_checkpoint_that_does_not_fit_is_refused(make_block, name, value, what
     bodies = [SoftBody(make_block(origin=(3.0 * k, 0.0, 0.05))) for k in range(3)]
     simulator = Simulator(Scene(bodies, ground=Ground()))
     saved = simulator.state.to_arrays() | {name: value}
-    with pytest.raises(JobError, match=f"checkpoint does not fit {what}; simulate again"):
+    with pytest.raises(JobError, match=f"checkpoint does not fit {what}. Simulate again"):
         simulator.restore(0, {key: array for key, array in saved.items() if array is not None})

@@ -72,7 +72,7 @@ def test_a_pin_group_that_holds_nothing(add_body, members):
     [
         ("yield_stress", 0.0, "Cube: The yield stress must be above 0 Pa, not 0"),
         ("plastic_limit", 0.0, "Cube: The limit of the plastic strain must be above 0, not 0"),
-        ("model", "linear", "Cube: the linear model has one matrix for good and cannot be plastic"),
+        ("model", "linear", "Cube: the linear model has a constant matrix and cannot be plastic"),
     ],
 )
 def test_a_plasticity_that_does_not_exist(add_body, setting, value, message):

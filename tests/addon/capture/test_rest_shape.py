@@ -139,7 +139,7 @@ def test_keys_that_stay_at_zero_are_told(body):
 def test_plasticity_beside_it_is_refused(body):
     add_growth(body)
     body.supple.use_plasticity = True
-    with pytest.raises(CaptureError, match=r"Cube: its rest shape .* leave out the plasticity"):
+    with pytest.raises(CaptureError, match=r"Cube: a rest shape .* excludes plasticity"):
         rest_shape()
 
 

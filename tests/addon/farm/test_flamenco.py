@@ -129,8 +129,8 @@ def test_a_job_is_sent_to_the_manager(addon, manager: Manager) -> None:
     [
         (400, b'{"message": "unknown job type"}', "refused the job: unknown job type. If it"),
         (500, b"oh", "refused the job: 500 Internal Server Error"),
-        (200, b"<html>", "does not answer as one"),
-        (200, b"{}", "does not answer as one"),
+        (200, b"<html>", "No Flamenco manager answers at"),
+        (200, b"{}", "No Flamenco manager answers at"),
     ],
 )
 def test_what_the_manager_answers_is_said(addon, manager, status, answer, said) -> None:
@@ -144,7 +144,7 @@ def test_a_manager_that_is_not_there_is_named(addon, manager: Manager) -> None:
     manager.server.server_close()
     with pytest.raises(SuppleError, match=f"There is no Flamenco manager at {manager.address}: "):
         flamenco.submit(JOB, manager.address)
-    with pytest.raises(SuppleError, match="farm is no address"):
+    with pytest.raises(SuppleError, match="No Flamenco manager answers at farm"):
         flamenco.submit(JOB, "farm")
 
 

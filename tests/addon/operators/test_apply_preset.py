@@ -81,7 +81,7 @@ def test_the_menu_gives_numbers_and_sources(scene):
     assert sorted(name for names in GROUPS.values() for name in names) == sorted(PRESETS)
     rubber = menu.enum_items["rubber"].description
     assert rubber.startswith("Sags by a tenth of its height when it is 32 m high.\n")
-    assert "\n1.5 MPa, ν 0.49, 950 kg/m³, tan δ 0.05, bounces back 85%." in rubber
+    assert "\n1.5 MPa, ν 0.49, 950 kg/m³, tan δ 0.05, rebound 85%." in rubber
     assert "Lindley 1974" in rubber
 
 
@@ -107,7 +107,7 @@ def test_clay_brings_its_plasticity_along_and_says_how_high_it_stands(add_body, 
     assert "Cube will slump: this material stands up to 2.3 m." in (capfd.readouterr().out)
     menu = bpy.ops.supple.apply_preset.get_rna_type().properties["preset"]
     told = menu.enum_items["clay"].description
-    assert told.startswith("Stands up to a height of 2.3 m; higher bodies slump.\n9.6 MPa")
+    assert told.startswith("Stands up to a height of 2.3 m. Higher bodies slump.\n9.6 MPa")
     assert "yields at 41 kPa" in told
 
 
@@ -166,4 +166,4 @@ def test_a_monkey_of_two_metres_keeps_the_look_of_gelatine(scene, capfd):
     bpy.context.view_layer.update()
     text, is_problem = suited.sag_message(scene, bpy.context.object)
     assert text.startswith("Sags by about") and not is_problem
-    assert "Gelatine Dessert, As at Hand Size: Suzanne." in capfd.readouterr().out
+    assert "Gelatine Dessert (Hand Size): Suzanne." in capfd.readouterr().out

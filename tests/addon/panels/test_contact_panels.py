@@ -72,22 +72,22 @@ def test_what_shapes_the_frames_anew_is_told_once_something_has_touched(add_body
     first = body.modifiers.new("Round", "SUBSURF")
     body.modifiers.new("Shade", "WEIGHTED_NORMAL")
     assert said_of_surface(body) == ""
-    body.supple.touching_report = "The mesh touches."
+    body.supple.touching_report = "Collides as the visible mesh."
     said = said_of_surface(body)
     assert "Round shapes the simulated frames again" in said and "Apply it" in said
     second = body.modifiers.new("Solid", "SOLIDIFY")
     said = said_of_surface(body)
     assert "Round and Solid shape the simulated frames again" in said and "Apply them" in said
     first.show_viewport = second.show_viewport = False
-    assert said_of_surface(body) == "The mesh touches."
+    assert said_of_surface(body) == "Collides as the visible mesh."
 
 
 def test_nothing_is_told_where_what_touches_is_seen(add_body, play):
     body = add_body()
     subdivision = body.modifiers.new("Round", "SUBSURF")
     play(3)
-    body.supple.touching_report = "The mesh touches."
-    assert said_of_surface(body) == "The mesh touches."
+    body.supple.touching_report = "Collides as the visible mesh."
+    assert said_of_surface(body) == "Collides as the visible mesh."
     subdivision.levels = 2
     bpy.context.view_layer.update()
     said = said_of_surface(body)
@@ -116,7 +116,7 @@ def test_the_panel_says_what_touched(scene, add_body, solver_here):
     assert drawn(SUPPLE_PT_surface, body).texts == []
     bpy.ops.supple.tetrahedralize()
     (message,) = drawn(SUPPLE_PT_surface, body).texts
-    assert message[1] == "The mesh touches."
+    assert message[1] == "Collides as the visible mesh."
     bpy.ops.supple.free()
     assert drawn(SUPPLE_PT_surface, body).texts == []
 

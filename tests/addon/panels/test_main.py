@@ -108,7 +108,7 @@ def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(a
     assert layout.buttons == [ids.APPLY_PRESET, ids.SUIT_YOUNG]
     assert layout.settings == ["model", "young", "density", "rest_shape"]
     assert drawn(SUPPLE_PT_volume_and_damping, body).labels == [
-        *("Poisson's Ratio", "Damping (1/s)", "Loss Factor", "Bounces Back"),
+        *("Poisson's Ratio", "Damping (1/s)", "Loss Factor", "Rebound"),
         *("Stiffness Damping (s)", "Viscosity (Pa s)"),
     ]
     body.supple.model = "st_venant_kirchhoff"

@@ -49,7 +49,7 @@ def test_what_is_optional_is_no_problem_and_says_what_is_lost():
     [
         (MISSING, "Supple cannot simulate yet."),
         (Finding("Solver Python", "none", "Install it"), "Supple cannot simulate yet."),
-        (OTHER, "Supple may work, but one thing is not as it should be."),
+        (OTHER, "Supple may work, but one check failed."),
     ],
 )
 def test_a_problem_comes_with_its_cure(finding, headline):

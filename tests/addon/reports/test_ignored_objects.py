@@ -94,11 +94,19 @@ class _Baked:
     ("settings", "with_smoke", "message"),
     [
         ({"use_adaptive_domain": True}, False, "Untick Adaptive Domain and bake it again"),
-        ({"use_noise": True}, True, "the smoke in Box, which has Noise. Untick Smoke Density"),
+        (
+            {"use_noise": True},
+            True,
+            "the smoke density of Box, which has Noise. Untick Smoke Density",
+        ),
         ({"domain_type": "LIQUID"}, True, "which is a liquid. Untick Smoke Density"),
-        ({"use_noise": True}, False, "this build has no fluids. Simulate in Blender itself."),
-        ({"domain_type": "LIQUID"}, False, "this build has no fluids"),
-        ({}, True, "this build has no fluids"),
+        (
+            {"use_noise": True},
+            False,
+            "this build of Blender has no fluids. Simulate in Blender itself.",
+        ),
+        ({"domain_type": "LIQUID"}, False, "this build of Blender has no fluids"),
+        ({}, True, "this build of Blender has no fluids"),
     ],
 )
 def test_what_blender_does_not_tell_of_a_baked_domain_is_named(

@@ -76,7 +76,7 @@ def test_what_steps_took_of_the_motion_is_told_where_it_is_seen(job: Job) -> Non
     slight = IMPLICIT | {"kinetic_energy": 2.0, "lost_energy": 0.019}
     assert "lost" not in reported(job, slight)[0]
     slower = IMPLICIT | {"kinetic_energy": 1.5, "lost_energy": 0.041}
-    assert reported(job, slower)[0].endswith(", 4 iterations, steps lost 3% of the motion")
+    assert reported(job, slower)[0].endswith(", 4 iterations, 3% of the motion lost in time steps")
 
 
 def test_a_body_that_goes_through_itself_is_named_with_the_cure(job: Job) -> None:

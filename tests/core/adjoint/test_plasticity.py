@@ -111,5 +111,5 @@ def test_what_does_not_yield_has_the_gradients_of_what_cannot() -> None:
 
 def test_an_equilibrium_after_flow_is_refused() -> None:
     young = torch.tensor(2e5, dtype=torch.float64, requires_grad=True)
-    with pytest.raises(SceneError, match=r"equilibrium of what is plastic.*on the way"):
+    with pytest.raises(SceneError, match=r"equilibrium of plastic bodies.*depends on their path"):
         settle(pulled({"young": young}))

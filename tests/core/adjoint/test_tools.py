@@ -153,9 +153,9 @@ def test_targets_are_checked() -> None:
     [
         ({"vertices": [8]}, "lies outside 0 … 7"),
         ({"vertices": [-1]}, "lies outside 0 … 7"),
-        ({"vertices": []}, "vertices, at least one, or 8 weights"),
+        ({"vertices": []}, "one or more vertices, or 8 weights"),
         ({"weights": [1.0]}, "8 weights"),
-        ({"weights": np.zeros(8)}, "do not sum to zero"),
+        ({"weights": np.zeros(8)}, "sum is not zero"),
         ({"body": 2}, "There is no body 2"),
     ],
 )
@@ -184,7 +184,7 @@ def test_a_body_in_the_shape_already_keeps_its_stiffness_after_one_run(rounding:
 
 @pytest.mark.parametrize("height", [1e9, 1e5])
 def test_a_target_that_no_throw_reaches_is_refused_at_once(height: float) -> None:
-    with pytest.raises(SceneError, match=r"m away, so that it would have to be thrown with"):
+    with pytest.raises(SceneError, match=r"m away. To be there at frame 12, the body would need"):
         hit_target(thrown((0.0, 0.0, 1.0), (0, 0, 0)), (0.0, 0.0, height), 12)
 
 

@@ -141,7 +141,7 @@ def test_what_was_simulated_of_other_tetrahedra_is_not_gone_on_from(
     assert status == 0
     for number in (0, 1):
         name = f"checkpoint_{number}.npz"
-        assert f"{name} is damaged (it is of other tetrahedra): going on from the start" in said
+        assert f"{name} is damaged (it is of other tetrahedra): resuming from the start" in said
     assert _frames(contents(folder)) == _frames(finished.files)
 
 
@@ -210,7 +210,7 @@ def test_a_pipe_in_place_of_a_file_keeps_nobody_waiting(begun: Path, tmp_path: P
     os.mkfifo(folder / "frames" / "000001.npy")
     status, _, error = simulated(folder)
     assert status == 1
-    assert "000001.npy is no file; move it away" in error
+    assert "000001.npy is not a file. Move it away" in error
 
 
 @pytest.mark.parametrize(

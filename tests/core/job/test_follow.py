@@ -122,7 +122,10 @@ def test_what_is_pinned_cannot_follow_by_forces(tmp_path: Path) -> None:
     shape = shape_of(scene.bodies[0]) + AWAY
     fits.write_wanted(tmp_path, follow_keys(0, [2], [shape], points))
     done = run(tmp_path)
-    assert done.returncode == 1 and "Bar: all that is to follow its keys is pinned" in done.stderr
+    assert (
+        done.returncode == 1
+        and "Bar: all vertices that should follow the keys are pinned" in done.stderr
+    )
 
 
 def test_requests_are_checked() -> None:

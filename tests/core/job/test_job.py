@@ -136,8 +136,8 @@ def test_nothing_is_left_half_written(make_block, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda job: (job / "scene.json").unlink(), "scene.json is missing; simulate again"),
-        (lambda job: (job / "scene.npz").unlink(), "scene.npz is missing; simulate again"),
+        (lambda job: (job / "scene.json").unlink(), "scene.json is missing. Simulate again"),
+        (lambda job: (job / "scene.npz").unlink(), "scene.npz is missing. Simulate again"),
         (lambda job: (job / "scene.json").write_text('{"format": 1, "sc'), "damaged"),
         (lambda job: (job / "scene.json").write_text("[]"), "damaged"),
         (lambda job: _cut(job / "scene.npz"), "damaged"),

@@ -183,7 +183,7 @@ def test_the_worker_ends_when_its_parent_closes_the_pipe(tmp_path: Path) -> None
     assert worker.wait(timeout=5) != 0
 
 
-STOPPED = "stopped; the frames so far are kept, and the same command goes on"
+STOPPED = "stopped. The frames so far are kept, and the same command resumes."
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C goes to a whole console there")

@@ -40,7 +40,7 @@ def test_a_run_goes_on_from_the_checkpoint_before_a_damaged_one(whole: Job, tmp_
     (job.folder / "checkpoint_0.npz").write_bytes(b"")
     done = run(job.folder)
     assert done.returncode == 0, done.stderr
-    assert "checkpoint_0.npz is damaged (its checksum does not match): going on from frame 99" in (
+    assert "checkpoint_0.npz is damaged (its checksum does not match): resuming from frame 99" in (
         done.stdout
     )
     assert "frame 1 of 100" not in done.stdout
@@ -77,7 +77,10 @@ def test_frames_that_come_out_otherwise_here_are_not_mixed(whole: Job, tmp_path:
     job.frame_path(3).unlink()
     done = run(job.folder)
     assert done.returncode == 0, done.stderr
-    assert "frame 2 comes out otherwise here: simulating all from there on" in done.stdout
+    assert (
+        "frame 2 differs from the earlier run: simulating it and all later frames again"
+        in done.stdout
+    )
     assert _frames(job) == _frames(whole)
     assert [r["frame"] for r in job.records()] == list(range(101))
 

@@ -32,7 +32,7 @@ from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from ..balls import ball_surface, seen_points, soft_ball
 from ..touching import check_apart, plate
 
-CROSSING = "the mesh touches, itself only where it does not cross itself"
+CROSSING = "collides as the visible mesh. Parts that intersect each other don't self-collide"
 
 
 def _body(points: np.ndarray, faces: np.ndarray, edge_length: float = 0.2, **options) -> SoftBody:
@@ -62,7 +62,7 @@ def _two_balls(
 
 def test_the_mesh_touches_where_it_can() -> None:
     body, said = _chosen(soft_ball((0.0, 0.0, 0.0), subdivisions=3))
-    assert said == "the mesh touches"
+    assert said == "collides as the visible mesh"
     _check_as_seen(body)
     assert body.contact_surface is not None
     assert len(body.contact_surface.triangles) == 8 * 4**3
@@ -79,7 +79,7 @@ def test_larger_faces_than_those_of_the_tetrahedra_touch_and_smaller_ones_on_the
     points, faces = ball_surface(2)
     for edge_length, is_split in ((0.13, False), (0.05, True)):
         body, said = _chosen(_body(points, faces, edge_length))
-        assert said == "the mesh touches"
+        assert said == "collides as the visible mesh"
         assert isinstance(body.mesh, TetMesh)
         touching, seen = body.contact_surface, body.seen_surface
         assert touching is not None and seen is not None
@@ -124,7 +124,10 @@ def test_faces_that_are_larger_than_the_tetrahedra_are_not_seen_to_cross() -> No
 
 def test_a_dense_mesh_gets_a_simpler_copy_that_lies_on_it() -> None:
     body, said = _chosen(soft_ball((0.0, 0.0, 0.0), subdivisions=5))
-    assert said == f"a simpler copy of the mesh touches, as the mesh is dense: {8 * 4**5} faces"
+    assert (
+        said
+        == f"collides as a simpler copy of the mesh, since the mesh is dense ({8 * 4**5} faces)"
+    )
     copy, seen = body.contact_surface, body.seen_surface
     assert copy is not None and seen is not None
     assert len(seen.triangles) == 8 * 4**5
@@ -195,7 +198,7 @@ def test_a_dense_mesh_with_parts_too_near_for_a_copy_touches_itself() -> None:
     points = np.concatenate([first[0], second[0]])
     faces = np.concatenate([first[1], second[1] + len(first[0])])
     body, said = _chosen(_body(points, faces))
-    assert said == "the mesh touches"
+    assert said == "collides as the visible mesh"
     _check_as_seen(body)
 
 
@@ -224,7 +227,10 @@ def test_dense_meshes_of_many_bodies_leave_it_to_the_tetrahedra(monkeypatch) -> 
     many = [_body(*_two_balls(1.003, 4, 3.0 * k)) for k in range(2)]
     faces = len(many[0].mesh.triangles)
     monkeypatch.setattr(whole_scene, "MAX_SCENE_FACES", 2 * faces - 1)
-    for bodies, kind in ((many[:1], "the mesh touches"), (many, "the tetrahedra touch")):
+    for bodies, kind in (
+        (many[:1], "collides as the visible mesh"),
+        (many, "collides as the boundary of the tetrahedra"),
+    ):
         assert all(said.startswith(kind) for said in _all_chosen(bodies))
 
 
@@ -233,26 +239,26 @@ def test_a_dense_mesh_among_others_touches_while_there_are_not_too_many_faces(mo
     dense, larger = _body(*_two_balls(1.003, 4)), _body(*_two_balls(1.003, 5, 30.0))
     others = [_body(*ball_surface(2, 0.5, (0.0, 3.0 * k, 0.0))) for k in range(1, 4)]
     faces = [len(body.mesh.triangles) for body in (dense, *others)]
-    kinds = ["the tetrahedra touch", "the mesh touches"]
+    kinds = ["collides as the boundary of the tetrahedra", "collides as the visible mesh"]
     for most, expected in ((sum(faces) - 1, kinds[0]), (sum(faces), kinds[1])):
         monkeypatch.setattr(whole_scene, "MAX_SCENE_FACES", most)
         said = _all_chosen([dense, *others])
         assert said[0].startswith(expected)
-        assert said[1:] == ["the mesh touches"] * 3
+        assert said[1:] == ["collides as the visible mesh"] * 3
     said = _all_chosen([larger, dense, *others])
     assert said[0].startswith(kinds[0])
-    assert said[1:] == ["the mesh touches"] * 4
+    assert said[1:] == ["collides as the visible mesh"] * 4
 
 
 def test_shells_that_are_apart_touch_with_their_mesh() -> None:
-    assert _chosen(_body(*_two_balls(1.2)))[1] == "the mesh touches"
+    assert _chosen(_body(*_two_balls(1.2)))[1] == "collides as the visible mesh"
 
 
 def test_faces_that_are_not_joined_are_joined_where_they_meet() -> None:
     points, faces = ball_surface(3)
     loose = points[faces].reshape(-1, 3)
     body, said = _chosen(_body(loose, np.arange(len(loose)).reshape(-1, 3)))
-    assert said == "the mesh touches"
+    assert said == "collides as the visible mesh"
     assert body.contact_surface is not None
     assert len(body.contact_surface.points) == len(points)
 
@@ -260,7 +266,13 @@ def test_faces_that_are_not_joined_are_joined_where_they_meet() -> None:
 @pytest.mark.parametrize("choice", ["mesh", "tetrahedra"])
 def test_a_choice_is_kept(choice) -> None:
     body, said = _chosen(_body(*_two_balls(0.6), touching=choice))
-    assert said == {"mesh": "the mesh touches", "tetrahedra": "the tetrahedra touch"}[choice]
+    assert (
+        said
+        == {
+            "mesh": "collides as the visible mesh",
+            "tetrahedra": "collides as the boundary of the tetrahedra",
+        }[choice]
+    )
     assert (body.contact_surface is None) == (choice == "tetrahedra")
     assert (body.seen_surface is None) == (choice == "tetrahedra")
 
@@ -274,7 +286,7 @@ def test_a_surface_of_the_users_own_is_kept() -> None:
 
 def test_without_contact_only_the_ground_meets_the_mesh() -> None:
     body, said = _chosen(soft_ball((0.0, 0.0, 0.0)), contact=False)
-    assert said == "the mesh touches"
+    assert said == "collides as the visible mesh"
     assert body.contact_surface is None and body.seen_surface is not None
 
 

@@ -129,5 +129,5 @@ def test_it_takes_goals_that_are_sag_free_of_a_skin_alone() -> None:
     with pytest.raises(SceneError, match="give the falloff to those of a skin"):
         SoftBody(CUBE, goals=tet_goals)
     both = replace(body(), goals=replace(tet_goals, falloff_depth=None))
-    with pytest.raises(SceneError, match="which have some already"):
+    with pytest.raises(SceneError, match="and it has both"):
         prepared(both)

@@ -189,7 +189,7 @@ def test_a_body_through_itself_needs_another_surface_or_no_self_contact():
     body = SoftBody(mesh, initial_positions=bent, name="Snake")
     error = refusal(scene(body))
     assert str(error).startswith("Snake intersects itself at the start")
-    assert "switch self contact off" in str(error)
+    assert "untick Self Contact" in str(error)
     assert error.report.offsets is None
     allowed = scene(body, contact=Contact(self_contact=False))
     assert resolve_initial_intersections(allowed) is allowed

@@ -113,11 +113,11 @@ def test_the_ground_bears_what_is_seen_of_a_body_by_the_tets_around_it() -> None
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"ground": Ground(response="projection")}, "a bouncy ground puts"),
-        ({"spheres": [Sphere((0, 0, -2), 1.0)]}, "spheres put"),
+        ({"ground": Ground(response="projection")}, "a bouncy ground moves"),
+        ({"spheres": [Sphere((0, 0, -2), 1.0)]}, "spheres move"),
         (
             {"contact": Contact(distance=0.02, formulation="original"), "colliders": [plate(-1.0)]},
-            "give contact a stiffness",
+            "Give contact a stiffness",
         ),
     ],
 )

@@ -40,9 +40,9 @@ OF_INDICES = [
     [
         (QUADS, r"must have \(F, 3\) triangles, not \(3, 4\); split quads into triangles first"),
         ([0, 1, 2], r"must have \(F, 3\) triangles, not \(3,\)\."),
-        ([[0, 1, 2], [0, 2, 3, 1]], "rows of different lengths; split faces into triangles"),
+        ([[0, 1, 2], [0, 2, 3, 1]], "rows have different lengths. Split faces into triangles"),
         ([[0.0, 1.0, 2.7]], r"a whole number, not by 0\.0; make an array of integers"),
-        ([[0, 1, 2**32]], "cannot be 4294967296; there are not so many"),
+        ([[0, 1, 2**32]], "cannot be 4294967296; there are fewer"),
         ([[0, 1, 8]], "names a vertex it does not have"),
         ([], "has no faces"),
     ],
@@ -68,7 +68,7 @@ def test_triangles_may_be_a_list_or_of_any_kind_of_integers(kind: type) -> None:
     [
         ([0.9, 1.9], r"given by its index, a whole number, not by 0\.9"),
         ([0, 2**32], "cannot be 4294967296"),
-        ([True, False], r"not by a mask of true and false; np\.flatnonzero\(mask\)"),
+        ([True, False], r"not by a mask of true and false\. Use np\.flatnonzero\(mask\)"),
     ],
 )
 def test_what_is_no_index_of_a_vertex_is_refused(

@@ -65,7 +65,7 @@ def test_a_surface_has_no_tets_that_settings_could_differ_in() -> None:
 
 def test_a_painted_yield_stress_wants_a_plasticity() -> None:
     surface = SurfaceMesh(CORNERS, FACES, paint=[Paint("yield_stress", np.ones(4))])
-    with pytest.raises(SceneError, match="Jelly: its yield stress is painted, but it never gives"):
+    with pytest.raises(SceneError, match="Jelly: its yield stress is painted, but it has no"):
         SoftBody(surface, name="Jelly")
     assert SoftBody(surface, plasticity=Plasticity(1e3)).mesh is surface
 

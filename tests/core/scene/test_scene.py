@@ -62,7 +62,7 @@ def test_a_body_that_is_not_in_a_list_is_refused(make_block) -> None:
     ("settings", "message"),
     [
         ({"touching": "tetrahedron"}, "Jelly: .* automatic, mesh, tetrahedra, not 'tetrahedron'"),
-        ({"pin_path": np.zeros((3, 2, 3))}, "Jelly: the pin path leads nothing"),
+        ({"pin_path": np.zeros((3, 2, 3))}, "Jelly: the pin path moves nothing"),
     ],
 )
 def test_what_a_body_could_only_ignore_is_refused(make_block, settings, message: str) -> None:

@@ -133,7 +133,7 @@ def test_what_nothing_can_be_differentiated_by_says_so(kind: type) -> None:
         (Fluid, "drag", [1.0], r"drag coefficient must be one number, not .* shape \(1,\)"),
         (Fluid, "damping", -1.0, "damping per second must be 0 or more, not -1"),
         (PairFriction, "friction", None, "Ball on Cup: the friction must be a number, not None"),
-        (Release, "frame", math.nan, "frame after which is let go must be a whole number"),
+        (Release, "frame", math.nan, "frame of a release must be a whole number"),
         (Release, "force", -2.0, "must be above 0, not -2"),
         (Goals, "weights", np.ones(2), r"have the shape \(2,\), but there are 1 vertices"),
         (Contact, "pairs", [1], "Contact: pairs must be a list of PairFriction alone"),
