@@ -67,13 +67,13 @@ class Bake:
         self._key_step, self._kind = step, kind
         self._frames: list[NDArray[Any]] = []
         self._starts: list[int] = []
-        self._seen: list[NDArray[Any] | None] = []
+        self._refined: list[NDArray[Any] | None] = []
         for obj in self._objects:
             positions, start = mesh_cache.read(obj)
             shape_keys.check(obj, positions)
             self._frames.append(positions)
             self._starts.append(start)
-            self._seen.append(refined_frames.shown(obj))
+            self._refined.append(refined_frames.shown(obj))
         self._changed = "; ".join(outdated.changed_since(context, self._objects))
         self._notes = self._take_as_shown(context)
         self._done = 0.0
@@ -161,19 +161,19 @@ class Bake:
         for obj, shown in retimed.shown_frames(context, changed).items():
             index = self._objects.index(obj)
             self._frames[index], self._starts[index] = shown.frames, shown.start
-            self._seen[index] = shown.seen
+            self._refined[index] = shown.refined
         if not changed:
             return []
         return [f"Baked with the edited settings of the Mesh Cache modifier: {named(changed)}."]
 
     def _fitted(self) -> Steps[None]:
-        """Replaces the frames of bodies that are seen otherwise than by their own vertices."""
+        """Fits the frames of bodies whose visible mesh is refined from their own vertices."""
         for index, obj in enumerate(self._objects):
-            if (seen := self._seen[index]) is None:
+            if (refined := self._refined[index]) is None:
                 continue
             frames = self._frames[index]
             frame_indices = shape_keys.kept_frames(len(frames), self._key_step)
-            fit = fitted_cage.fitted(obj, frames, seen, frame_indices)
+            fit = fitted_cage.fitted(obj, frames, refined, frame_indices)
             share = 1.0 / len(self._objects)
             self._frames[index], note = yield from scaled(fit, share, index * share)
             self._notes += [note] if note else []

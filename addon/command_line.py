@@ -91,7 +91,7 @@ def parsed_setting(text: str) -> tuple[str, str]:
 
 
 def file_options(with_file: bool) -> argparse.ArgumentParser:
-    """The words for the file and its scene.
+    """The options for the file and its scene.
 
     Args:
         with_file: whether the command line names them; else Blender has opened the file.
@@ -107,7 +107,7 @@ def file_options(with_file: bool) -> argparse.ArgumentParser:
 
 
 def common_options(with_file: bool) -> argparse.ArgumentParser:
-    """The words that all commands know which simulate.
+    """The options of all commands that simulate.
 
     Args:
         with_file: whether the .blend file is one of them.
@@ -169,7 +169,7 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
 
 
 def report_options() -> argparse.ArgumentParser:
-    """The words of commands that a batch runs."""
+    """The options of commands that a batch runs."""
     reporting = argparse.ArgumentParser(add_help=False)
     reporting.add_argument(
         "--report",
@@ -188,7 +188,8 @@ _PNG_END = b"IEND\xae\x42\x60\x82"
 
 
 def print_all() -> None:
-    """Lets names be printed that a pipe has no letters for, and those of bytes that are none."""
+    """Print names with letters that a pipe cannot encode, or with undecodable bytes, in escaped
+    form."""
     codecs.register_error(_ON_DISK, _as_on_disk)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -639,9 +640,9 @@ def sweep(options: argparse.Namespace) -> None:
     output = absolute_path(options.output or options.list.with_name(f"{options.list.stem}_sweep"))
     with tempfile.TemporaryDirectory() as scene:
         Job.create(Path(scene), captured.scene, captured.settings)
-        where = sweep_options.words_of(options)
-        words = [scene, str(absolute_path(options.list)), "--output", str(output), *where]
-        command, environment = solver_environment.worker_command("sweep", *words)
+        where = sweep_options.arguments_of(options)
+        arguments = [scene, str(absolute_path(options.list)), "--output", str(output), *where]
+        command, environment = solver_environment.worker_command("sweep", *arguments)
         reason = ""
         with subprocess.Popen(
             [*command, "--stop-with-parent"],
@@ -667,10 +668,10 @@ def batch(options: argparse.Namespace) -> None:
     """Run the shots of a list, and report on them."""
     described = parser("supple", with_file=False)
 
-    def problem(words: Sequence[str]) -> str:
+    def problem(arguments: Sequence[str]) -> str:
         printed = io.StringIO()
         with contextlib.redirect_stderr(printed), contextlib.suppress(SystemExit):
-            described.parse_args(words)
+            described.parse_args(arguments)
         return printed.getvalue().rpartition("error: ")[2].strip()
 
     listed = shots.read(options.list, problem)
@@ -771,11 +772,11 @@ def _simulated(may_go_on: bool = False) -> Path:
 
 def _wait(folder: Path) -> None:
     """Until no other process is at work in a job folder, be it done or dead."""
-    said = -1
+    logged_count = -1
     while holder := lock.holder(folder):
-        if (frames := Job(folder).last_frame() + 1) != said:
+        if (frames := Job(folder).last_frame() + 1) != logged_count:
             _log(f"Waiting for {holder}, which simulates the same: {frames} frames so far")
-            said = frames
+            logged_count = frames
         time.sleep(runs.LOG_SECONDS)
 
 
@@ -801,8 +802,8 @@ def _check_opened() -> None:
         SuppleError: when Blender goes on with its startup file, since it cannot read the one that
             it was given.
     """
-    words = takewhile(lambda word: word not in ("-c", "--command"), sys.argv[1:])
-    file = next((word for word in words if Path(word).suffix.lower() == ".blend"), None)
+    before = takewhile(lambda word: word not in ("-c", "--command"), sys.argv[1:])
+    file = next((word for word in before if Path(word).suffix.lower() == ".blend"), None)
     if file is not None and not bpy.data.is_saved:
         raise SuppleError(f"Blender cannot read {file}; its own messages are above.")
 

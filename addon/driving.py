@@ -231,7 +231,8 @@ def followers(obj: bpy.types.Object) -> list[str]:
 
 
 def order(obj: bpy.types.Object) -> str:
-    """The modifiers that drive a body, and those that refine the result; empty without any."""
+    """The names of the modifiers that drive a body and that refine the result, for panels; empty
+    without any."""
     parent = deforming_parent(obj)
     driving = [] if parent is None else [parent.name]
     driving += [modifier.name for modifier in drivers(obj) if is_shown(obj, modifier)]

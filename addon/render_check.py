@@ -22,7 +22,7 @@ from .playback import mesh_cache, rendered
 #: In the path of an image that is not to be written; Blender prints it.
 NO_IMAGE = "Supple stopped this render: simulated frames are missing"
 
-_said: set[str] = set()
+_logged: set[str] = set()
 # The paths of images, by the session_uid of scenes whose images are not to be written.
 _image_paths: dict[int, str] = {}
 _is_interrupted = False
@@ -30,7 +30,7 @@ _is_interrupted = False
 
 def begin(scene: bpy.types.Scene) -> None:
     """Check a scene's frames before a render begins."""
-    _said.clear()
+    _logged.clear()
     # Blender chooses the path of a still's image before its frame begins.
     if scene.supple.stop_renders and _problems(scene):
         _refuse_images(scene)
@@ -40,7 +40,7 @@ def check(scene: bpy.types.Scene) -> None:
     """Check the frames of bodies before a frame is rendered."""
     problems = _problems(scene)
     if problems and scene.supple.stop_renders:
-        _say(f"Error: The render stops at frame {scene.frame_current}. {_CURE}")
+        _log(f"Error: The render stops at frame {scene.frame_current}. {_CURE}")
         _stop(scene)
     else:
         _accept_images(scene)
@@ -69,9 +69,9 @@ def _problems(scene: bpy.types.Scene) -> dict[str, str]:
     for obj in rendered.objects(scene):
         if problem := rendered.why_without_frames(obj):
             problems[obj.name] = problem
-            _say(f"Error: {obj.name} is rendered without its frames: {problem}")
+            _log(f"Error: {obj.name} is rendered without its frames: {problem}")
         elif text := _stands_still(obj, scene.frame_current):
-            _say(f"Warning: {text}")
+            _log(f"Warning: {text}")
     return problems
 
 
@@ -89,9 +89,9 @@ def _stands_still(obj: bpy.types.Object, frame: int) -> str:
     return f"{obj.name} has no frames after frame {last} and stands still."
 
 
-def _say(text: str) -> None:
-    if text not in _said:
-        _said.add(text)
+def _log(text: str) -> None:
+    if text not in _logged:
+        _logged.add(text)
         print(f"Supple: {legible(text)}", flush=True)
 
 
@@ -104,7 +104,7 @@ def _stop(scene: bpy.types.Scene) -> None:
         _is_interrupted = True
         signal.raise_signal(signal.SIGINT)
     else:
-        _say("Warning: Blender cannot be stopped from rendering a film here. Press Esc.")
+        _log("Warning: Blender cannot be stopped from rendering a film here. Press Esc.")
 
 
 def _refuse_images(scene: bpy.types.Scene) -> None:

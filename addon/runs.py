@@ -43,7 +43,7 @@ class Work(Protocol):
 
     def step(self) -> bool:
         """Take a step of the work. True while there is more to come; raises SuppleError, and
-        GoneError when its owner is gone."""
+        RemovedError when its owner is gone."""
 
     def progress(self) -> float:
         """The progress, 0 … 1."""
@@ -267,16 +267,16 @@ def complete(
     Raises:
         SuppleError: when the run fails; the frames so far are kept and shown.
     """
-    logged_at, said = 0.0, set[str]()
+    logged_at, logged = 0.0, set[str]()
     intersections.forget()
     try:
         while run.step():
             status = run.describe()
-            is_new = status not in said and time.monotonic() - logged_at >= LOG_SECONDS
+            is_new = status not in logged and time.monotonic() - logged_at >= LOG_SECONDS
             if log is not None and is_new:
                 log(status)
                 logged_at = time.monotonic()
-                said.add(status)
+                logged.add(status)
             time.sleep(PAUSE_SECONDS)
     except SuppleError as error:
         run.cancel()

@@ -23,11 +23,11 @@ STOPPED = "stopped. The frames so far are kept, and the same command resumes.\n"
 STANDARD_ERROR = 2
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Simulates what the command line says; its exit status."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Simulate the job that the command line names; its exit status."""
     first_use.silence()
     try:
-        _work(_parsed(words))
+        _work(_parsed(arguments))
     except SuppleError as error:
         return _failed(str(error))
     except OSError as error:
@@ -48,7 +48,7 @@ def _failed(why: str) -> int:
     return 1
 
 
-def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
+def _parsed(given_arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m supple.core", description="Simulate a job folder."
     )
@@ -75,7 +75,7 @@ def _parsed(words: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--serve", action="store_true", help="simulate the runs of sweeps that standard input names"
     )
-    arguments = parser.parse_args(words)
+    arguments = parser.parse_args(given_arguments)
     has_work = arguments.standby or arguments.ship or arguments.serve
     if arguments.job is None and not has_work:
         parser.error("Name a job folder.")

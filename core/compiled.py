@@ -149,7 +149,7 @@ def _stamp_of(module: str) -> str:
 
 
 def _forget_what_is_unreadable(loop_cache: Any) -> None:
-    """Lets numba compile anew what it kept and cannot read, where it would fail each time."""
+    """Let numba compile cached loops again that it cannot read, where it would fail each time."""
     load = loop_cache.load_overload
 
     def load_overload(*key: Any) -> Any:
@@ -163,7 +163,7 @@ def _forget_what_is_unreadable(loop_cache: Any) -> None:
 
 
 def _take_what_is_shipped(loop_cache: Any, module: str) -> None:
-    """Lets numba look among the loops that come with the extension for what it does not keep."""
+    """Let numba load loops that ship with the extension where its cache lacks them."""
     load, shipped = loop_cache.load_overload, shipped_loops.index_of(loop_cache, module)
 
     def load_overload(signature: Any, target: Any) -> Any:
@@ -242,7 +242,7 @@ def _only_process(loop_cache: Any) -> Iterator[None]:
 
 
 def limit_threads(count: int) -> None:
-    """Shares loops among so many threads at most, from now on in this process."""
+    """Limit the threads of loops, from now on in this process."""
     global _most_threads
     _most_threads = count
 

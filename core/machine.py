@@ -36,7 +36,7 @@ def carried(at_most: int, available: int | None, bytes_each: int) -> int:
 
 
 def thread_variables(count: int) -> dict[str, str]:
-    """The environment of a process whose libraries compute on so many threads."""
+    """The environment of a process whose libraries compute on ``count`` threads."""
     return dict.fromkeys(_THREADS, str(count))
 
 

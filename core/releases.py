@@ -187,15 +187,15 @@ class Releases:
 
     def _body(self, index: int, mask: Mask) -> SoftBody:
         body = self._scene.bodies[index]
-        gone = [np.empty(0, dtype=np.int32)]
+        released = [np.empty(0, dtype=np.int32)]
         if mask[self._bodies[index].first]:
-            gone.append(self._own_pins[index])
+            released.append(self._own_pins[index])
             skin = None if body.skin is None else replace(body.skin, goals=None)
             body = replace(body, goals=None, skin=skin)
         for hold, attachment in self._attached:
             if attachment.body == index and attachment.to == "collider":
-                gone.append(self._vertices(attachment)[mask[hold.where]])
-        return _without_pins(body, np.concatenate(gone))
+                released.append(self._vertices(attachment)[mask[hold.where]])
+        return _without_pins(body, np.concatenate(released))
 
     @cached_property
     def _own_pins(self) -> list[NDArray[np.int32]]:
@@ -302,11 +302,11 @@ def _numbers(values: Tensor) -> Forces:
     return numbers
 
 
-def _without_pins(body: SoftBody, gone: NDArray[np.int32]) -> SoftBody:
+def _without_pins(body: SoftBody, released: NDArray[np.int32]) -> SoftBody:
     """The body with some vertices that are pinned no more."""
-    if body.pinned is None or len(gone) == 0:
+    if body.pinned is None or len(released) == 0:
         return body
-    mask = ~np.isin(body.pinned, gone)
+    mask = ~np.isin(body.pinned, released)
     if body.pin_path is None:
         return replace(body, pinned=body.pinned[mask])
     path = body.pin_path.mapped(lambda samples: samples[:, mask])

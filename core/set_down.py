@@ -135,7 +135,7 @@ class SetDown:
 def _moved(
     positions: Tensor, velocities: Tensor, where: slice, rotation: Tensor, offset: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """(3, N) positions and velocities, those of a body moved rigidly."""
+    """(3, N) positions and velocities after a rigid motion of one body."""
     positions, velocities = positions.clone(), velocities.clone()
     positions[:, where] = rotation @ positions[:, where] + offset[:, None]
     velocities[:, where] = rotation @ velocities[:, where]

@@ -153,7 +153,7 @@ class _Resting:
         ground = self._scene.ground
         if ground is None or self._down[2] > -_UPRIGHT_COSINE:
             return False
-        lowest = float(_seen_points(self._scene.bodies[body], self._starts[body])[:, 2].min())
+        lowest = float(_visible_points(self._scene.bodies[body], self._starts[body])[:, 2].min())
         return lowest - ground.height <= self._gap(body)
 
     def _is_carried(self, contact: MeshContact, body: int, resting: set[int]) -> bool:
@@ -195,11 +195,11 @@ def _may_settle(body: SoftBody) -> bool:
         body.initial_velocities is not None and bool(np.any(body.initial_velocities))
     )
     changes = body.plasticity is not None or body.has_gas or body.is_sag_free
-    is_led = body.tet_control is not None or body.accelerations is not None
-    return body.starts_settled and not (moves or changes or is_led)
+    is_driven = body.tet_control is not None or body.accelerations is not None
+    return body.starts_settled and not (moves or changes or is_driven)
 
 
-def _seen_points(body: SoftBody, positions: Points) -> Points:
+def _visible_points(body: SoftBody, positions: Points) -> Points:
     """(V, 3) the points that meet the ground."""
     surface = body.seen_surface
     if surface is None or surface.embedding is None:

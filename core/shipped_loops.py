@@ -25,8 +25,8 @@ _X86_64_V3 = (
 
 
 def choose_processor() -> None:
-    """Lets numba compile for what most processors have, rather than for this one, so that what one
-    machine has compiled serves others.
+    """Let numba compile for most processors rather than for this one, so that the loops of one
+    machine serve others.
 
     Where somebody has chosen another, or numba is loaded already, that stays.
     """
@@ -38,7 +38,7 @@ def choose_processor() -> None:
 
 
 def _common_processor() -> tuple[str, Sequence[str]] | None:
-    """LLVM's name of one that this machine can stand in for, and what it has."""
+    """LLVM's name of a processor that this machine can stand in for, and its features."""
     if (sys.platform, platform.machine()) == ("darwin", "arm64"):
         return "apple-m1", ("neon",)
     try:
@@ -60,8 +60,8 @@ def name() -> str:
 
 
 def index_of(loop_cache: Any, module: str, root: Path = FOLDER) -> Any:
-    """Numba's index of what comes with the extension of a loop, and the files that it names; None
-    where there can be none.
+    """Numba's index of the shipped versions of a loop, and the files that it names; None where
+    there can be none.
 
     Args:
         loop_cache: what numba keeps of the loop.
@@ -77,7 +77,7 @@ def index_of(loop_cache: Any, module: str, root: Path = FOLDER) -> Any:
 
 
 def write(loops: Sequence[Any], root: Path) -> None:
-    """Makes the folder for what numba compiles for here anew, of what it keeps of loops.
+    """Write the folder of compiled loops for this processor and Python anew, from numba's cache.
 
     Args:
         loops: those that all simulations need, compiled or taken from the disk.

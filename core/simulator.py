@@ -156,7 +156,7 @@ class Simulator:
         self.state: State = replace(start, released=released)
 
     def _assemble(self, scene: Scene) -> None:
-        """Makes all that depends on what holds in a scene."""
+        """Make all members that depend on the pins, goals, attachments and stitches of a scene."""
         self.system = System(scene, self._device, self._dtype, self.frame_time)
         self.stepper: TimeStepper = self._integrator.stepper(self.system, self._substeps)
         self._fields = fields_of(self.system, self._is_implicit, self._results)
@@ -194,12 +194,13 @@ class Simulator:
         self.go_on_from(self.state.restored(frame, arrays))
 
     def _is_released(self, mask: NDArray[np.bool_]) -> bool:
-        """Whether that is what has let go already."""
+        """Whether a mask equals the releases so far."""
         assert self.state.released is not None
         return bool((mask == self.state.released).all())
 
     def _let_go(self) -> None:
-        """Frees what does not hold any more when the next frame begins."""
+        """Release the pins, goals, attachments and stitches that no longer hold when the next frame
+        begins."""
         state, self._gone = self.state, ()
         released = self._releases.now(self.system, state)
         if released is None or self._is_released(released):
@@ -303,6 +304,6 @@ class Simulator:
 
 
 def begin_frame(system: System, state: State) -> None:
-    """Has forces take from a state what is constant through the frame that begins in it."""
+    """Let forces take the values that stay constant through a frame from the state at its start."""
     for part in system.forces:
         part.begin_frame(state.positions, state.frame)

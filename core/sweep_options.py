@@ -23,13 +23,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="write plan.csv without simulating")
 
 
-def words_of(options: argparse.Namespace) -> list[str]:
-    """The words for the options of ``add_options``."""
-    words = [] if not options.dry_run else ["--dry-run"]
+def arguments_of(options: argparse.Namespace) -> list[str]:
+    """The arguments that stand for the options of ``add_options``."""
+    arguments = [] if not options.dry_run else ["--dry-run"]
     for name in ("workers", "scheduler", "local_cluster"):
         if (value := getattr(options, name)) is not None:
-            words += [f"--{name.replace('_', '-')}", str(value)]
-    return words
+            arguments += [f"--{name.replace('_', '-')}", str(value)]
+    return arguments
 
 
 def _count(text: str) -> int:

@@ -72,7 +72,8 @@ class System(Nodes):
         self._add_forces()
 
     def _add_forces(self) -> None:
-        """Makes what the scene brings along, last, since it may ask for all the others."""
+        """Make the potentials of the scene's own forces, last, since they may ask for all the
+        others."""
         for force in self.scene.forces:
             self.forces += registry.potentials_of(force, self)
         for index, body in enumerate(self.bodies):
@@ -129,7 +130,7 @@ class System(Nodes):
 
     @contextmanager
     def at_its_stiffest(self) -> Iterator[None]:
-        """Takes of what is prescribed over time what asks for the shortest explicit steps."""
+        """Use the parameters over time that need the shortest explicit steps."""
         before = [part.parameters.clone() for part in self.prescribed]
         for part in self.prescribed:
             part.act(part.stiffest)
@@ -185,7 +186,7 @@ class System(Nodes):
             out.add_(driving)
 
     def limit_poisson(self, bodies: tuple[int, ...], highest: float) -> None:
-        """Makes Poisson's ratio of some bodies ``highest`` at most, and what it is of all others.
+        """Limit Poisson's ratio of some bodies to ``highest``, and restore it of all others.
 
         The linear model has no use for it, and does without.
         """

@@ -55,7 +55,7 @@ COLUMNS = (
     (
         "roughness",
         "the mean distance of a vertex from the mean of its neighbours, divided by its value at "
-        "rest; in brackets divided by the value at three times the resolution, where that was "
+        "rest. In brackets, divided by the value at three times the resolution, where that was "
         "simulated",
     ),
     ("J", "the least volume of a tetrahedron, divided by its volume at rest"),

@@ -53,7 +53,7 @@ class Outcome:
 
 
 def write_result(path: Path, folder: Path | None, start_frame: int, output: Path) -> None:
-    """Write what one command came to, beside a picture of its last frame.
+    """Write the result of one command, with a picture of its last frame beside it.
 
     Args:
         path: of the JSON file.
@@ -80,7 +80,7 @@ def write_result(path: Path, folder: Path | None, start_frame: int, output: Path
 
 
 def read_result(path: Path, outcome: Outcome) -> bool:
-    """Take over what a command came to; False where it did not come to its end."""
+    """Read the result of a command; False where it did not come to its end."""
     if not path.exists():
         return False
     try:
@@ -102,8 +102,8 @@ def write(folder: Path, title: str, outcomes: Sequence[Outcome]) -> None:
     counts = {state: states.count(state) for state in (DONE, FAILED, RUNNING, WAITING)}
     content = {"version": version(), **counts, "shots": [asdict(each) for each in outcomes]}
     write_json(folder / "report.json", content)
-    said = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    body = f"<p>{said}</p>{page.cards([_card(outcome) for outcome in outcomes])}"
+    summary = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    body = f"<p>{summary}</p>{page.cards([_card(outcome) for outcome in outcomes])}"
     page.write(folder / "index.html", title, body)
 
 

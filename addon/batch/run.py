@@ -40,7 +40,7 @@ class _Running:
 
 
 class Batch:
-    """The shots of a list, and what has become of each.
+    """The shots of a list, and their states.
 
     Args:
         shots: of the list.
@@ -100,10 +100,10 @@ class Batch:
         shot, outcome = self._shots[index], self.outcomes[index]
         outcome.state = RUNNING
         printed = self._log_path(index).open("wb")
-        words = [*shot.words, "--report", str(self._results[index]), "--stop-with-parent"]
+        options = [*shot.options, "--report", str(self._results[index]), "--stop-with-parent"]
         try:
             process = subprocess.Popen(
-                _command(shot, words),
+                _command(shot, options),
                 env={**os.environ, **thread_variables(self._threads)},
                 stdin=subprocess.PIPE,
                 stdout=printed,
@@ -125,8 +125,8 @@ class Batch:
         if not is_done:
             outcome.state = FAILED
             outcome.error = outcome.error or f"Blender ended with status {status}; see its log."
-        said = f"{outcome.seconds:.1f} s" if outcome.state == DONE else outcome.error
-        log(f"{outcome.name}: {outcome.state}, {said}")
+        result = f"{outcome.seconds:.1f} s" if outcome.state == DONE else outcome.error
+        log(f"{outcome.name}: {outcome.state}, {result}")
         self._write()
 
     def _read_log(self, index: int) -> None:
@@ -154,7 +154,7 @@ class Batch:
         return self._folder / f"{self._shots[index].name}.log"
 
 
-def _command(shot: Shot, words: list[str]) -> list[str]:
+def _command(shot: Shot, options: list[str]) -> list[str]:
     """The command line of one shot, for Blender or for its Python module, as runs here."""
     file, scene = str(shot.file), shot.scene
     if bpy.app.binary_path:
@@ -167,10 +167,10 @@ def _command(shot: Shot, words: list[str]) -> list[str]:
             "--command",
             "supple",
             shot.command,
-            *words,
+            *options,
         ]
     chosen = ["--scene", scene] if scene else []
-    return [sys.executable, "-m", "supple", shot.command, file, *chosen, *words]
+    return [sys.executable, "-m", "supple", shot.command, file, *chosen, *options]
 
 
 def _close(running: _Running) -> None:

@@ -48,7 +48,7 @@ class Shot:
         scene: the name of a scene; empty for the active one.
         command: ``simulate``, ``bake`` or ``render``.
         output: what the command writes; None of ``simulate``.
-        words: the options of the command.
+        options: the options of the command.
     """
 
     name: str
@@ -56,12 +56,13 @@ class Shot:
     scene: str
     command: str
     output: Path | None
-    words: tuple[str, ...]
+    options: tuple[str, ...]
 
     def fingerprint(self) -> str:
-        """Changes with the file, with what is done with it, and with the version of Supple."""
+        """The digest of a shot, which changes with the file, the command, its options and the
+        version of Supple."""
         status = self.file.stat()
-        what = [version(), self.command, str(self.file), self.scene, *self.words]
+        what = [version(), self.command, str(self.file), self.scene, *self.options]
         content = json.dumps([*what, status.st_mtime_ns, status.st_size])
         return hashlib.sha256(content.encode(errors="surrogateescape")).hexdigest()[:12]
 
@@ -71,7 +72,7 @@ def read(path: Path, problem: Problem) -> list[Shot]:
 
     Args:
         path: of the list.
-        problem: what is wrong with the words of a command, by the command line; empty for nothing.
+        problem: the error of the command line in a command and its options; empty for none.
 
     Raises:
         SuppleError: the list is not right; the line is named.
@@ -135,16 +136,16 @@ def _shot(
     if is_shared:
         # A scene keeps its two latest runs in a cache: shots of one file need one each.
         cache = str(Path(cache or file.parent / "supple_cache") / name)
-    words = _words(listed, place, entry, command, problem)
-    words += ["--cache", cache] if cache else []
-    words += ["--output", str(output)] if output is not None else []
-    return Shot(name, file, texts["scene"], command, output, tuple(words))
+    options = _options(listed, place, entry, command, problem)
+    options += ["--cache", cache] if cache else []
+    options += ["--output", str(output)] if output is not None else []
+    return Shot(name, file, texts["scene"], command, output, tuple(options))
 
 
-def _words(
+def _options(
     listed: ListFile, place: Place, entry: dict[str, Any], command: str, problem: Problem
 ) -> list[str]:
-    words = []
+    options = []
     for key in (*_OPTIONS, "step", "keys"):
         if key not in entry:
             continue
@@ -155,8 +156,8 @@ def _words(
         value = entry[key]
         if isinstance(value, list):
             value = ("-" if key == "frames" else ",").join(map(str, value))
-        words.append(f"--{key.replace('_', '-')}={value}")
-        if text := problem([command, words[-1]]):
+        options.append(f"--{key.replace('_', '-')}={value}")
+        if text := problem([command, options[-1]]):
             raise listed.error((*place, key), text)
     for name, value in entry["settings"].items():
         try:
@@ -164,8 +165,8 @@ def _words(
         except SuppleError as error:
             raise listed.error((*place, "settings", name), str(error)) from error
         text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
-        words.append(f"--set={name}={text}")
-    return words
+        options.append(f"--set={name}={text}")
+    return options
 
 
 def _check_names(listed: ListFile, shots: list[Shot]) -> None:

@@ -14,7 +14,7 @@ from ...core.job import Settings
 from ...core.scene.channel import Channel
 from ...core.scene.scene import Scene
 from .motion import transform
-from .refined import SeenIn
+from .refined import VisibleIn
 from .surfaces import Points
 
 
@@ -22,7 +22,7 @@ class CaptureError(SuppleError):
     """The scene cannot be simulated as it is. The message names the cure."""
 
 
-class GoneError(SuppleError):
+class RemovedError(SuppleError):
     """A captured object is no longer a soft body, since it was undone or deleted."""
 
 
@@ -47,7 +47,7 @@ class CapturedObject:
     matrices: Channel
     unit: float
     fingerprint: str = ""
-    refined: tuple[SeenIn, ...] = ()
+    refined: tuple[VisibleIn, ...] = ()
     is_of_rest: bool = False
 
     def to_local(self, frame: int, positions: Points) -> NDArray[np.float32]:
@@ -89,12 +89,12 @@ class Capture:
         """Refuse to go on without a soft body.
 
         Raises:
-            GoneError: when none of the objects is a soft body any more.
+            RemovedError: when none of the objects is a soft body any more.
         """
         if not any(self.soft_bodies()):
             names = ", ".join(body.name for body in self.objects)
             are = "is not a soft body" if len(self.objects) == 1 else "are not soft bodies"
-            raise GoneError(f"{names} {are} anymore.")
+            raise RemovedError(f"{names} {are} anymore.")
 
     @property
     def first_shown(self) -> int:

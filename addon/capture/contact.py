@@ -39,8 +39,8 @@ def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bo
         return True
     props = scene.supple
     is_bouncy = props.use_ground and props.ground_response == "projection"
-    may_touch = props.self_contact and not all(body.supple.jiggle_group for body in bodies)
-    return may_touch and not is_bouncy
+    can_self_collide = props.self_contact and not all(body.supple.jiggle_group for body in bodies)
+    return can_self_collide and not is_bouncy
 
 
 def check_integrator(scene: bpy.types.Scene, objects: Objects) -> None:
@@ -96,7 +96,7 @@ def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Con
         raise CaptureError(str(error)) from error
 
 
-def touching_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBody:
+def colliding_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBody:
     """Return a body with the surface that collides.
 
     Raises:

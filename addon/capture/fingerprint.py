@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Fingerprint of the data that capture reads, to see what was changed since a simulation.
+"""Fingerprint of the data that capture reads, to find changes since a simulation.
 
 A fingerprint lists digests of the settings, and of each object that a body, collider or force field
 follows: its place, its shape and its keyframes. Values that are animated are left out, since they
@@ -501,7 +501,7 @@ def _still(struct: bpy.types.bpy_struct, names: Iterable[str]) -> list[str]:
 
 
 def _moving(owner: bpy.types.ID) -> set[str]:
-    """The paths that are animated, and those that they begin with."""
+    """The animated paths, and the paths that they begin with."""
     key = owner.session_uid
     if key not in _animated:
         _animated[key] = {

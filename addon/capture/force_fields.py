@@ -336,7 +336,7 @@ def _field_numbers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> lis
         strength, damping = min(strength, _MAX_DRAG), min(damping, _MAX_DRAG)
     numbers = [
         *(strength, field.flow, damping),
-        _seen_radius(evaluated) if field.type == "LENNARDJ" else field.size,
+        _visible_radius(evaluated) if field.type == "LENNARDJ" else field.size,
         float(field.apply_to_location),
         field.falloff_power,
         field.distance_min if field.use_min_distance else 0.0,
@@ -348,7 +348,7 @@ def _field_numbers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> lis
     return [exact_float(number) for number in numbers]
 
 
-def _seen_radius(obj: bpy.types.Object) -> float:
+def _visible_radius(obj: bpy.types.Object) -> float:
     """The visible radius of an empty, or half the mean dimension of other objects. Lennard-Jones
     fields use the size of particles, which soft bodies do not have."""
     if obj.type == "EMPTY":

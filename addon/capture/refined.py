@@ -21,7 +21,7 @@ from ..animated import animated_paths, is_animated
 from ..driving import adds, adds_steadily, deforms, keeps_vertices, smooths
 from .surfaces import Points, evaluated_surface
 
-SeenIn = Literal["viewport", "renders", "both"]
+VisibleIn = Literal["viewport", "renders", "both"]
 
 #: The limit for points of one body that are kept for each frame.
 MAX_REFINED_POINTS = 100_000
@@ -36,12 +36,12 @@ class Refined:
     """A mesh made by modifiers behind the frames.
 
     Args:
-        seen_in: where it is seen.
+        visible_in: the viewport, renders or both.
         points: (R, 3) its vertices.
         is_of_rest: whether it is made of the object's own mesh as it is at the start.
     """
 
-    seen_in: SeenIn
+    visible_in: VisibleIn
     points: Points
     is_of_rest: bool = False
 
@@ -57,8 +57,11 @@ def refined(obj: bpy.types.Object, local: Points, evaluated: Points) -> list[Ref
         return meshes
     meshes = _refined(obj, local, evaluated, adds) if _keeps_its_shape(obj) else []
     # An object would stand still where one of its meshes is not shown.
-    is_seen_everywhere = {each.seen_in for each in meshes} in ({"both"}, {"viewport", "renders"})
-    return [replace(each, is_of_rest=True) for each in meshes] if is_seen_everywhere else []
+    is_visible_everywhere = {each.visible_in for each in meshes} in (
+        {"both"},
+        {"viewport", "renders"},
+    )
+    return [replace(each, is_of_rest=True) for each in meshes] if is_visible_everywhere else []
 
 
 def _refined(
@@ -73,7 +76,7 @@ def _refined(
     if _refine(shown, may_add):
         meshes.append(Refined("viewport", evaluated))
     if shown == rendered and not any(map(_differs_in_renders, shown)):
-        meshes = [replace(each, seen_in="both") for each in meshes]
+        meshes = [replace(each, visible_in="both") for each in meshes]
     elif _refine(rendered, may_add):
         meshes.append(Refined("renders", _rendered_points(obj, local, rendered)))
     return [each for each in meshes if len(local) != len(each.points) <= MAX_REFINED_POINTS]
@@ -123,11 +126,11 @@ def _has_levels(modifier: bpy.types.Modifier) -> bool:
     return hasattr(modifier, "render_levels")
 
 
-def _levels(modifier: bpy.types.Modifier, seen_in: SeenIn) -> int:
+def _levels(modifier: bpy.types.Modifier, visible_in: VisibleIn) -> int:
     """Subdivision levels, limited by Simplify."""
     render = bpy.context.scene.render
     levels, most = modifier.levels, render.simplify_subdivision
-    if seen_in == "renders":
+    if visible_in == "renders":
         levels, most = modifier.render_levels, render.simplify_subdivision_render
     return min(levels, most) if render.use_simplify else int(levels)
 
@@ -139,13 +142,13 @@ def _rendered_points(obj: bpy.types.Object, local: Points, modifiers: Modifiers)
 
 @contextmanager
 def refining(
-    obj: bpy.types.Object, modifiers: Modifiers, seen_in: SeenIn
+    obj: bpy.types.Object, modifiers: Modifiers, visible_in: VisibleIn
 ) -> Iterator[Callable[[Points], Points]]:
     """Functions that apply modifiers of an object to given vertices (V, 3).
 
     That is worked out on a copy, in a scene of its own where nobody sees it; gone afterwards.
     """
-    levels = {each.name: _levels(each, seen_in) for each in modifiers if _has_levels(each)}
+    levels = {each.name: _levels(each, visible_in) for each in modifiers if _has_levels(each)}
     names = {modifier.name for modifier in modifiers}
     copy, mesh = obj.copy(), obj.data.copy()
     scene = bpy.data.scenes.new(_NAME)

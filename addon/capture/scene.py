@@ -80,7 +80,7 @@ def capture(context: bpy.types.Context) -> Capture:
         CapturedObject(
             *(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit),
             prints[obj],
-            tuple(each.seen_in for each in shape.refined),
+            tuple(each.visible_in for each in shape.refined),
             any(each.is_of_rest for each in shape.refined),
         )
         for obj, shape, motion in zip(objects, read.shapes, read.motions, strict=True)
@@ -250,7 +250,7 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
     if contact.is_wanted(scene, read.objects, read.collider_objects):
         touching = contact.capture_contact(scene, read.objects, unit)
         each = zip(read.objects, read.shapes, bodies, strict=True)
-        bodies = [contact.touching_body(*arguments) for arguments in each]
+        bodies = [contact.colliding_body(*arguments) for arguments in each]
     try:
         attachments = [each for each in read.attachments if isinstance(each, Attachment)]
         stitches = [each for each in read.attachments if isinstance(each, Stitches)]

@@ -43,7 +43,8 @@ def takes_animation(obj: bpy.types.Object) -> bool:
 def earlier_matrices(
     context: bpy.types.Context, objects: list[bpy.types.Object], first: int
 ) -> dict[str, list[Matrices]]:
-    """Object to world a sample and two before the first frame, of those that take their animation.
+    """The object's transforms to the world at each sample and two before the first frame, for
+    bodies that start from their animation.
 
     The scene is left at another frame.
     """

@@ -113,13 +113,13 @@ def _program() -> str:
 
 
 def _step(
-    name: str, command: str, file: str, words: list[str], after: str | None = None
+    name: str, command: str, file: str, arguments: list[str], after: str | None = None
 ) -> dict[str, Any]:
     file = f"{{{{Param.{file}}}}}"
     begin = ["-m", "supple", command, file]
     if not bpy.app.module:
         begin = [file, "--command", "supple", command]
-    action = {"command": "{{Param.Program}}", "args": [*begin, *words]}
+    action = {"command": "{{Param.Program}}", "args": [*begin, *arguments]}
     step: dict[str, Any] = {"name": name, "script": {"actions": {"onRun": action}}}
     if after is not None:
         step["dependencies"] = [{"dependsOn": after}]

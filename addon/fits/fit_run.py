@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SuppleError
 from ...core.job import Job, fits
-from ..capture.captured import GoneError
+from ..capture.captured import RemovedError
 from ..capture.objects import is_soft_body, why_left_out
 from ..capture.scene import capture
 from ..reports import ignored
@@ -198,7 +198,7 @@ class Fit:
         obj = self._captured.soft_bodies()[self._index]
         if obj is None:
             name = self._captured.objects[self._index].name
-            raise GoneError(f"{name} is not a soft body anymore.")
+            raise RemovedError(f"{name} is not a soft body anymore.")
         return obj
 
     def _remove(self) -> None:

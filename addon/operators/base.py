@@ -10,7 +10,7 @@ from bpy.props import StringProperty
 
 from ...core.errors import SuppleError
 from .. import runs
-from ..capture.captured import GoneError
+from ..capture.captured import RemovedError
 from ..capture.objects import is_soft_body
 from ..named import NAMED, named
 from ..reports import intersections
@@ -170,7 +170,7 @@ class TimedOperator(ActionOperator):
             is_under_way = self._run.step()
             self.show(context)
             message = "" if is_under_way else self._run.finish(context)
-        except GoneError as error:
+        except RemovedError as error:
             text = f"{error} {self._run.cancel()}"
             # Undo may have taken it: a step of ours would keep redo from bringing it back.
             return self._conclude(context, {"INFO"}, text, is_step=False)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Buttons that simulate, tetrahedralize and find what the panel Goals asks for."""
+"""Buttons that simulate, tetrahedralize and run the tools of the panel Goals."""
 
 from __future__ import annotations
 

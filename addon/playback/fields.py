@@ -211,8 +211,8 @@ def forget(obj: bpy.types.Object) -> None:
 
 
 def show(objects: Iterable[bpy.types.Object], name: str, scene: bpy.types.Scene) -> str:
-    """Shows a result on those that have been simulated, in place of another, in colours from the
-    least to the largest value that any of them has.
+    """Show a result on the simulated bodies, in place of another, in colours from the least to the
+    largest value of any of them.
 
     Returns:
         The range, such as ``0 … 1.2e+04 Pa``.

@@ -102,22 +102,22 @@ def _union(around: Sets, vertices: set[int]) -> set[int]:
     return set().union(*(around[vertex] for vertex in vertices))
 
 
-# The share of the time for a few dozen frames that measuring the modifiers takes.
+# The fraction of the progress that measuring the modifiers takes, for a few dozen frames.
 PROBING_SHARE = 0.2
 # The distance from the shown frames that is reported, as a ratio to the size of a body.
-_SEEN_SHARE = 1e-3
+_VISIBLE_RATIO = 1e-3
 
 Frames = NDArray[np.float32]
 
 
 def fitted(
-    obj: bpy.types.Object, frames: Frames, seen: Frames, indices: Sequence[int]
+    obj: bpy.types.Object, frames: Frames, refined: Frames, indices: Sequence[int]
 ) -> Steps[tuple[Frames, str]]:
     """Fit some of the frames of a body to the frames of its visible mesh.
 
     Args:
         frames: (F, V, 3) of its own vertices, in its own space.
-        seen: (F, R, 3) of the mesh that its modifiers make in the viewport.
+        refined: (F, R, 3) of the mesh that its modifiers make in the viewport.
         indices: the frames; the others stay as they are.
 
     Returns:
@@ -126,22 +126,22 @@ def fitted(
     """
     names = ", ".join(each.name for each in driving.refiners(obj) if each.show_viewport)
     refinement = yield from scaled(linear_refinement(obj), PROBING_SHARE)
-    if refinement is None or len(refinement.weights) != seen.shape[1]:
+    if refinement is None or len(refinement.weights) != refined.shape[1]:
         return frames, _note(obj, names, "away from the played mesh")
     _, triangles = evaluated_surface(obj, bpy.context.evaluated_depsgraph_get())
-    faces = outward_faces(seen[0].astype(np.float64), triangles)
+    faces = outward_faces(refined[0].astype(np.float64), triangles)
     fit, fits, farthest = CageFit(refinement, frames.shape[1]), frames.copy(), 0.0
     for number, index in enumerate(indices):
         yield PROBING_SHARE + (1.0 - PROBING_SHARE) * number / len(indices)
-        points = seen[index].astype(np.float64)
+        points = refined[index].astype(np.float64)
         normals = vertex_normals(points, faces)
         cage = fit.fitted(frames[index].astype(np.float64), points, normals)
         gaps = np.linalg.norm(refinement.interpolate(cage) - points, axis=1)
         fits[index], farthest = cage, max(farthest, float(gaps.max()))
-    share = farthest / float(np.linalg.norm(np.ptp(seen[0], axis=0)))
-    if share < _SEEN_SHARE:
+    ratio = farthest / float(np.linalg.norm(np.ptp(refined[0], axis=0)))
+    if ratio < _VISIBLE_RATIO:
         return fits, ""
-    return fits, _note(obj, names, f"up to {share:.1%} of its size away from the played mesh")
+    return fits, _note(obj, names, f"up to {ratio:.1%} of its size away from the played mesh")
 
 
 def _note(obj: bpy.types.Object, names: str, how_far: str) -> str:

@@ -29,7 +29,7 @@ _OF_REST = "_of_rest"
 def paths(folder: Path, index: int, body: CapturedObject) -> list[Path]:
     """Return the playback files of the refined meshes of a body, the ``index``-th of its job."""
     end = _OF_REST if body.is_of_rest else ""
-    return [folder / f"{index}_{seen_in}{end}.pc2" for seen_in in body.refined]
+    return [folder / f"{index}_{visible_in}{end}.pc2" for visible_in in body.refined]
 
 
 def attach(obj: bpy.types.Object, paths: Sequence[Path], first: int) -> None:
@@ -58,9 +58,9 @@ def update(obj: bpy.types.Object) -> None:
     """Shows them unless the frames are smoothed: of that, the modifiers themselves make more."""
     are_shown, playback = obj.supple.smooth == 0, find_modifier(obj)
     for modifier in find_refined(obj):
-        seen_in = _name(modifier).partition("_")[2].removesuffix(_OF_REST)
-        modifier.show_viewport = are_shown and seen_in != "renders"
-        modifier.show_render = are_shown and seen_in != "viewport"
+        visible_in = _name(modifier).partition("_")[2].removesuffix(_OF_REST)
+        modifier.show_viewport = are_shown and visible_in != "renders"
+        modifier.show_render = are_shown and visible_in != "viewport"
         if _is_of_rest(modifier) and playback is not None:
             playback.show_viewport = playback.show_render = not are_shown
 

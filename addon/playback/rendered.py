@@ -36,7 +36,7 @@ def why_without_frames(obj: bpy.types.Object) -> str:
 
 
 def _scenes(scene: bpy.types.Scene) -> list[bpy.types.Scene]:
-    """A scene, and those that its background, strips and compositor show."""
+    """A scene, and the scenes that its background, strips and compositor show."""
     scenes: dict[bpy.types.Scene, None] = {}
     left = [scene]
     while left:

@@ -52,12 +52,12 @@ class Shown:
     Args:
         start: the frame of the first, after which others are shown.
         frames: (F, V, 3) of its own vertices, in its own space.
-        seen: (F, R, 3) of the mesh that its modifiers make of them; None where that is not played.
+        refined: (F, R, 3) vertices after its modifiers; None where that mesh is not played.
     """
 
     start: int
     frames: Frames
-    seen: Frames | None
+    refined: Frames | None
 
 
 def is_retimed(obj: bpy.types.Object) -> bool:
@@ -106,7 +106,7 @@ def shown_frames(
         with ExitStack() as stack:
             for obj in refined:
                 stack.enter_context(_without_followers(obj, _leading(obj)))
-            seen = _sampled(context, refined, frames)
+            refined_frames = _sampled(context, refined, frames)
     for obj in objects:
         count = len(obj.data.vertices)
         if vertices[obj].shape[1] != count:
@@ -115,7 +115,7 @@ def shown_frames(
                 f"frames are played. Move the modifier {_playback(obj).name} before those that "
                 "change the number of vertices."
             )
-    return {obj: _trimmed(frames.start, vertices[obj], seen.get(obj)) for obj in objects}
+    return {obj: _trimmed(frames.start, vertices[obj], refined_frames.get(obj)) for obj in objects}
 
 
 def _players(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
@@ -205,7 +205,7 @@ def _curves(modifier: bpy.types.Modifier) -> Iterator[bpy.types.FCurve]:
 
 @contextmanager
 def _vertices_alone(obj: bpy.types.Object) -> Iterator[None]:
-    """Lets the viewport show a body's own vertices, when and how it shows its frames."""
+    """Let the viewport show a body's own vertices with the timing of its frames."""
     playback, leading = _playback(obj), _leading(obj)
     refining = [m for m in obj.modifiers[obj.modifiers.find(playback.name) + 1 :] if m != leading]
     path, shown = leading.filepath, leading.show_viewport
@@ -252,13 +252,13 @@ def _sampled(
     return {obj: np.stack(taken) for obj, taken in samples.items()}
 
 
-def _trimmed(start: int, frames: Frames, seen: Frames | None) -> Shown:
+def _trimmed(start: int, frames: Frames, refined: Frames | None) -> Shown:
     """Leaves out the frames before the first change and after the last."""
-    both = [frames] if seen is None else [frames, seen]
+    both = [frames] if refined is None else [frames, refined]
     changes = np.zeros(len(frames) - 1, dtype=bool)
     for each in both:
         changes |= (each[1:] != each[:-1]).any(axis=(1, 2))
     changed = np.flatnonzero(changes)
     first, end = (int(changed[0]), int(changed[-1]) + 2) if len(changed) else (0, 1)
     visible = slice(first, end)
-    return Shown(start + first, frames[visible], None if seen is None else seen[visible])
+    return Shown(start + first, frames[visible], None if refined is None else refined[visible])

@@ -106,7 +106,7 @@ _OVERLAP_RATIO = 0.1
 
 
 def load_on(scene: bpy.types.Scene, obj: bpy.types.Object) -> Load:
-    """The bodies that stand on a soft body, and on those that do."""
+    """The bodies that stand on a soft body, directly or on others that do."""
     return loads(scene).get(obj, Load())
 
 
@@ -120,7 +120,7 @@ def loads(scene: bpy.types.Scene) -> dict[bpy.types.Object, Load]:
     corners = np.array([unit * rest_box(obj) @ frame for obj in bodies])
     low, high = corners.min(axis=1), corners.max(axis=1)
     shares = _shares(low, high)
-    shares[[_is_held(obj) for obj in bodies]] = 0.0
+    shares[[_is_carried(obj) for obj in bodies]] = 0.0
     carried, tops = np.zeros(len(bodies)), high[:, 2].copy()
     for upper in np.argsort(-low[:, 2], kind="stable"):
         below = np.flatnonzero(shares[upper])
@@ -156,7 +156,7 @@ def _shares(low: Points, high: Points) -> Points:
     return np.where(is_on, areas, 0.0)
 
 
-def _is_held(obj: bpy.types.Object) -> bool:
+def _is_carried(obj: bpy.types.Object) -> bool:
     """Whether pins or an attachment carry a body, so that it rests on no other."""
     props = obj.supple
     return bool(props.pin_group or props.jiggle_group or props.attach_to is not None)

@@ -26,7 +26,7 @@ _FEW_VERTICES, _MOST_VERTICES = 5000, 100_000
 
 
 def hides_bending(obj: bpy.types.Object) -> bool:
-    """Whether the mesh of a soft body is too coarse to show how it bends.
+    """Whether the mesh of a soft body is too coarse to bend visibly.
 
     An edge between two faces in one plane does not count: a flat part bends with its rim, however
     the part is divided into faces.

@@ -528,7 +528,7 @@ def _moves(names: list[str]) -> str:
 
 
 def _moving_keys(obj: bpy.types.Object) -> list[str]:
-    """The shape keys, where those of the user bend the body and are animated."""
+    """The shape keys as a moving part, where keys of the user bend the body and are animated."""
     keys, record = obj.data.shape_keys, shape_keys.record(obj)
     if keys is None or has_shape_keys(obj) or (record and not keys.use_relative):
         return []

@@ -96,10 +96,10 @@ def frames_after_jumps(folder: Path) -> frozenset[int]:
 
 
 def _what(jump: PinJump) -> str:
-    way = f", through {jump.through}," if jump.through else ""
+    through = f", through {jump.through}," if jump.through else ""
     if jump.turns:
-        return f"turn by {math.degrees(jump.angle):.0f}°{way}"
-    return f"jump by {jump.distance:.2g} m{way}"
+        return f"turn by {math.degrees(jump.angle):.0f}°{through}"
+    return f"jump by {jump.distance:.2g} m{through}"
 
 
 def _more(jumps: list[PinJump], start: int) -> str:

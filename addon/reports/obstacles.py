@@ -202,12 +202,12 @@ def _obstacles(context: bpy.types.Context, most_faces: float) -> Iterator[Obstac
         return
     colliders = [_Mesh(obj, depsgraph) for obj in shown_colliders(context) if obj.type == "MESH"]
     solids = [_Mesh(obj, depsgraph) for obj in bodies if find_modifier(obj) is None]
-    met: dict[str, list[str]] = {}
+    hit_bodies: dict[str, list[str]] = {}
     for body in bodies:
         others = [*colliders, *(each for each in solids if each.obj != body)]
         for mesh in _in_the_way(context.scene, body, depsgraph, meshes, others, most_faces):
-            met.setdefault(mesh.obj.name, []).append(body.name)
-    yield from (Obstacle(name, tuple(met[name])) for name in sorted(met))
+            hit_bodies.setdefault(mesh.obj.name, []).append(body.name)
+    yield from (Obstacle(name, tuple(hit_bodies[name])) for name in sorted(hit_bodies))
 
 
 def _is_passive(obj: bpy.types.Object | None) -> bool:
@@ -274,18 +274,18 @@ def _in_the_way(
         ground = scene.supple.ground_height + _GROUND_RATIO * size
     flight = _Flight.of(scene, body, surface, ground)
     anchors = surface.points[_anchors(body)]
-    still = _Course.of(surface, flight.way, _BEHIND_RATIO * size, others, ground, anchors)
+    still = _Course.of(surface, flight.path, _BEHIND_RATIO * size, others, ground, anchors)
     for mesh in meshes:
         course = still
         if mesh.is_moving:
             # It may come to where others, and the ground, are not in the way.
-            way = flight.beside(mesh)
-            course = _Course.of(surface, way, _BEHIND_RATIO * size, (), -math.inf, anchors[:0])
+            path = flight.beside(mesh)
+            course = _Course.of(surface, path, _BEHIND_RATIO * size, (), -math.inf, anchors[:0])
         if (
             mesh.is_near(course.low, course.high)
             and 0 < mesh.face_count <= most_faces
             and not _is_related(mesh.obj, body)
-            and course.meets(mesh)
+            and course.hits(mesh)
         ):
             yield mesh
 
@@ -296,16 +296,16 @@ class _Course:
 
     Args:
         surface: of the body.
-        way: (K, 3) displacements.
+        path: (K, 3) displacements.
         behind: how far before a point its ray begins.
         low, high: (3,) the box that it sweeps.
         others: the surfaces that may stop it.
-        ground: height below which nothing is met.
+        ground: height below which hits do not count.
         anchors: (A, 3) pinned points.
     """
 
     surface: _Surface
-    way: Vectors
+    path: Vectors
     behind: float
     low: Vectors
     high: Vectors
@@ -316,33 +316,36 @@ class _Course:
     @staticmethod
     def of(
         surface: _Surface,
-        way: Vectors,
+        path: Vectors,
         behind: float,
         others: Sequence[_Mesh],
         ground: float,
         anchors: Points,
     ) -> _Course:
-        moves = np.append(True, np.diff(way, axis=0).any(axis=1))
-        low, high = surface.low + way.min(axis=0) - behind, surface.high + way.max(axis=0) + behind
-        return _Course(surface, way[moves], behind, low, high, others, ground, anchors)
+        moves = np.append(True, np.diff(path, axis=0).any(axis=1))
+        low, high = (
+            surface.low + path.min(axis=0) - behind,
+            surface.high + path.max(axis=0) + behind,
+        )
+        return _Course(surface, path[moves], behind, low, high, others, ground, anchors)
 
-    def meets(self, mesh: _Mesh) -> bool:
+    def hits(self, mesh: _Mesh) -> bool:
         """Whether a body's path goes through a mesh, and nothing stops the body before."""
-        if len(self.way) < 2:
+        if len(self.path) < 2:
             return False
-        if _meet(self._rays, mesh, self._stopping, self.ground):
+        if _any_hits_mesh(self._rays, mesh, self._stopping, self.ground):
             return True
         # Relative to the body, the mesh moves along the reversed path.
         above = mesh.samples[mesh.samples[:, 2] > self.ground]
-        back = _Rays.along(above, -self.way, self.behind)
+        back = _Rays.along(above, -self.path, self.behind)
         back = back.within(self.surface.low, self.surface.high)
-        return len(back.starts) > 0 and _meet_body(
+        return len(back.starts) > 0 and _any_hits_body(
             back, self.surface.tree, self._stopping, self.anchors
         )
 
     @cached_property
     def _rays(self) -> _Rays:
-        rays = _Rays.along(_samples(self.surface), self.way, self.behind)
+        rays = _Rays.along(_samples(self.surface), self.path, self.behind)
         if len(self.anchors) == 0:
             return rays
         return _Rays(rays.starts, rays.steps * _reach(rays.starts, rays.steps, self.anchors))
@@ -435,7 +438,7 @@ class _Flight:
         return _Flight(start, pull, through, landing, frames, frame_time(scene), is_held)
 
     @property
-    def way(self) -> Vectors:
+    def path(self) -> Vectors:
         """(K, 3) displacements, in Blender units, from (0, 0, 0) on."""
         pieces = _PIECES if self.start.any() else 1
         return self._displacements(np.linspace(0.0, self.seconds, pieces + 1))
@@ -499,16 +502,16 @@ class _Rays:
     steps: Vectors
 
     @staticmethod
-    def along(points: Points, way: Vectors, behind: float) -> _Rays:
+    def along(points: Points, path: Vectors, behind: float) -> _Rays:
         """Return the rays of points along the pieces of a path.
 
         Args:
             points: (S, 3) that follow the path.
-            way: (K, 3) displacements.
+            path: (K, 3) displacements.
             behind: how far before the points the first piece begins.
         """
-        steps = np.diff(way, axis=0)
-        starts = points[None] + way[:-1, None]
+        steps = np.diff(path, axis=0)
+        starts = points[None] + path[:-1, None]
         first = steps[0] / np.linalg.norm(steps[0])
         starts[0] -= behind * first
         lengths = np.repeat(steps[:, None], len(points), axis=1)
@@ -544,7 +547,7 @@ class _Hit:
     cosine: float
 
 
-def _meet(rays: _Rays, mesh: _Mesh, stopping: Sequence[_Mesh], ground: float) -> bool:
+def _any_hits_mesh(rays: _Rays, mesh: _Mesh, stopping: Sequence[_Mesh], ground: float) -> bool:
     """Whether a ray meets a mesh above the ground, and no collider before it."""
     return any(
         hit.height > ground
@@ -554,10 +557,10 @@ def _meet(rays: _Rays, mesh: _Mesh, stopping: Sequence[_Mesh], ground: float) ->
     )
 
 
-def _meet_body(rays: _Rays, tree: BVHTree, stopping: Sequence[_Mesh], anchors: Points) -> bool:
+def _any_hits_body(rays: _Rays, tree: BVHTree, stopping: Sequence[_Mesh], anchors: Points) -> bool:
     """Whether a ray meets a body, and no collider before it, where that can get so far."""
-    for index, (place, way) in enumerate(zip(rays.starts, rays.steps, strict=True)):
-        start, step = Vector(place), Vector(way)
+    for index, (place, path) in enumerate(zip(rays.starts, rays.steps, strict=True)):
+        start, step = Vector(place), Vector(path)
         point, normal, _, distance = tree.ray_cast(start, step, step.length)
         if normal is None or abs(normal.dot(step.normalized())) <= _GRAZING_COSINE:
             continue

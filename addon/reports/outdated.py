@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether the played frames are those that the scene would give now."""
+"""Whether the played frames are up to date with the scene."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def changed(obj: bpy.types.Object) -> list[str]:
 
 
 def changed_settings(obj: bpy.types.Object) -> list[str]:
-    """The names of a body's settings that differ from those that it was simulated with."""
+    """The names of a body's settings that have changed since it was simulated."""
     if not obj.supple.simulated_as:
         return []
     now = {SETTINGS_PART: fingerprint.settings(obj)}

@@ -35,7 +35,7 @@ def on_timeline(message: str, start_frame: int) -> str:
 
 Record = dict[str, Any]
 # Steps that lose less than this share of the motion are not worth a word.
-SEEN_LOSS = 0.01
+VISIBLE_LOSS_RATIO = 0.01
 
 
 @dataclass(frozen=True)
@@ -151,8 +151,8 @@ def _lost_energy(records: list[Record]) -> list[str]:
     """The share of the largest kinetic energy that steps have taken beside all damping."""
     most = max(record.get("kinetic_energy", 0.0) for record in records)
     lost = sum(record.get("lost_energy", 0.0) for record in records)
-    seen = most > 0.0 and lost >= SEEN_LOSS * most
-    return [f"{lost / most:.0%} of the motion lost in time steps"] if seen else []
+    is_visible = most > 0.0 and lost >= VISIBLE_LOSS_RATIO * most
+    return [f"{lost / most:.0%} of the motion lost in time steps"] if is_visible else []
 
 
 def _let_go(records: list[Record], start_frame: int) -> list[str]:

@@ -122,9 +122,9 @@ class Session:
             lock.check_free(self.job.folder)
         except JobInUseError as error:  # began at the same moment, and has the output, too
             return error
-        return SuppleError(self._said(status))
+        return SuppleError(self._failure_message(status))
 
-    def _said(self, status: int) -> str:
+    def _failure_message(self, status: int) -> str:
         if not self._output.exists():
             return f"The solver ended without any output; is {self._output.parent} writable?"
         lines = self._output.read_text(encoding="utf-8", errors="replace").split("\n")

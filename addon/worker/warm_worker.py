@@ -57,7 +57,7 @@ def prepare() -> None:
 
 
 def watch() -> None:
-    """Shows in the sidebars how far the waiting worker is, until it has compiled everything."""
+    """Show the progress of the waiting worker in the sidebars, until it has compiled everything."""
     if not bpy.app.timers.is_registered(_show_progress):
         bpy.app.timers.register(_show_progress, first_interval=_WATCH_SECONDS, persistent=True)
 

@@ -23,8 +23,8 @@ from .tape import TapeForces
 def field_change(
     system: System, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int
 ) -> Callable[[Tensor], Tensor] | None:
-    """(3, N) λ to (∂F/∂x)ᵀ λ − K λ, with what fields pull back at rest, F, and the K of what of
-    their slope does, which is in the Hessian; None where fields are the same everywhere.
+    """The map from (3, N) λ to (∂F/∂x)ᵀ λ − K λ, with the forces F of fields at rest and their part
+    K of the Hessian; None where fields are the same everywhere.
 
     Args:
         system: whose fields they are.

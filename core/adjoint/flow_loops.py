@@ -133,7 +133,7 @@ def _settle(waiting: Any, others: Any, rest: Any, gradients: Any, grad_plastic: 
 
 @compiled()
 def _leave(waiting: Any, others: Any, rest: Any, gradients: Any, grad_plastic: Any, e: int) -> None:
-    """With G = G₀ F_p⁻¹ what is by G, K G⁻ᵀ, is G₀ᵀ K G⁻ᵀ by F_p⁻¹, and K G₀⁻ᵀ by G₀."""
+    """Split the gradient K G⁻ᵀ by G = G₀ F_p⁻¹ into G₀ᵀ K G⁻ᵀ by F_p⁻¹ and K G₀⁻ᵀ by G₀."""
     products, g = column(waiting, e), matrix_in(gradients, e)
     add_to_column(others, e, 1.0, products)
     add_to_column(waiting, e, -1.0, products)

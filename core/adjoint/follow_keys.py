@@ -39,7 +39,7 @@ KEPT_PROMISE, LEAST_PROMISE = 0.2, 0.01
 # end the search.
 LEAST_GAIN, MAX_STALLED = 0.05, 3
 # A step of which no more serves is none.
-LEAST_SHARE = 1.0 / 16.0
+MIN_STEP_SIZE = 1.0 / 16.0
 TINY = 1e-150
 
 
@@ -72,7 +72,7 @@ class LeastControl:
 
 @dataclass(frozen=True)
 class _Point:
-    """A control, what it leaves, r, the derivative of that there, transposed, and Jᵀ r."""
+    """A control, its residual r, the transposed derivative J of r, and Jᵀ r."""
 
     control: Tensor
     residual: Tensor
@@ -162,7 +162,7 @@ class LeastControlSearch:
         return _Point(control, residual, pull, pull(residual))
 
     def _newton_step(self, point: _Point, weight: float) -> tuple[Tensor, float]:
-        """v, and by how much the linear problem says that it lowers the cost."""
+        """The step v, and the decrease of the cost that the linear problem predicts."""
         step = torch.zeros_like(point.control)
         left = -point.control - weight * point.slope
         direction, square, gained = left, float(left.square().sum()), 0.0
@@ -192,15 +192,15 @@ class LeastControlSearch:
 
     def _searched(self, point: _Point, direction: Tensor, weight: float) -> _Point | None:
         """Return the point after the largest part of a step that lowers the cost."""
-        share = 1.0
-        while share >= LEAST_SHARE and self._runs < self._max_runs:
+        step_size = 1.0
+        while step_size >= MIN_STEP_SIZE and self._runs < self._max_runs:
             try:
-                point_next = self._at(point.control + share * direction)
+                point_next = self._at(point.control + step_size * direction)
             except InstabilityError:  # the run failed, or there is no derivative through it
                 point_next = None
             if point_next is not None and point_next.cost(weight) < point.cost(weight):
                 return point_next
-            share *= 0.5
+            step_size *= 0.5
         return None
 
 

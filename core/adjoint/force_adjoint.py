@@ -179,7 +179,7 @@ class ForceAdjoint:
 def add_rest(
     rest: RestProducts, index: int, quantities: Quantities, grads: dict[str, Tensor]
 ) -> None:
-    """Moves what is known of the i-th elasticity's rest shape to the gradients found by it."""
+    """Move the sums for the i-th elasticity's rest shape to the gradients."""
     gradients, volumes = f"shape gradients {index}", f"volumes {index}"
     if gradients in grads:
         grads[gradients] += rest.grad_shape_gradients(quantities[gradients])

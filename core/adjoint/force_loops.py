@@ -74,13 +74,13 @@ class RestProducts:
         return torch.as_tensor(self.sums[9]) / self._volumes
 
     def clear(self) -> None:
-        """Lets go of what has been added."""
+        """Set all sums to zero."""
         self.sums.fill(0.0)
 
 
 @compiled(inline=True)
 def add_rest_product(sums: Any, e: int, k: Any, diagonal: float, work: float) -> None:
-    """Adds K + ``diagonal`` I and the work to what is summed of a tet."""
+    """Add K + ``diagonal`` I and the work to the sums of a tet."""
     sums[0, e] += k[0] + diagonal
     sums[1, e] += k[1]
     sums[2, e] += k[2]
@@ -134,7 +134,7 @@ class ElasticDerivativesKernel(ElasticityKernel):
 
 
 @compiled()
-def slopes(
+def stress_derivatives(
     law: Any,
     i_c: float,
     half_di: float,
@@ -201,7 +201,7 @@ def _derivatives(
         c = cofactors(d)
         det, ddet = determinant(d, c), determinant_change(w, c)
         i_c, half_di = half * contracted(squares, s), half * contracted(change, s)
-        p, q, dp, dq, grad_mu, grad_lam = slopes(
+        p, q, dp, dq, grad_mu, grad_lam = stress_derivatives(
             law, i_c, half_di, det, ddet, metric[6, e], moduli[0, e], moduli[1, e]
         )
         works[0, e] += grad_mu
@@ -303,7 +303,7 @@ def _viscous_derivatives(
 
     Args:
         state: positions, velocities and the displacement, (3, N) each.
-        law: as of ``slopes``.
+        law: as of ``stress_derivatives``.
         factors: on elastic and on viscous forces.
     """
     positions, velocities, displacement = state
@@ -319,7 +319,7 @@ def _viscous_derivatives(
         c = cofactors(d)
         det, ddet = determinant(d, c), determinant_change(w, c)
         i_c, half_di = half * contracted(squares, s), half * trace
-        p, q, dp, dq, grad_mu, grad_lam = slopes(
+        p, q, dp, dq, grad_mu, grad_lam = stress_derivatives(
             law, i_c, half_di, det, ddet, inverse_volume, moduli[0, e], moduli[1, e]
         )
         p, q, dp, dq = elastic * p, elastic * q, elastic * dp, elastic * dq

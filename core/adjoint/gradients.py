@@ -262,13 +262,13 @@ class Gradients:
         if not bool((static > 0.0).any()):
             return 0.0
         points = self._ground.points
-        way = gather(points, (positions - step.friction_origin)[:2])
+        displacement = gather(points, (positions - step.friction_origin)[:2])
         sizes = points.from_bodies(quantities["diagonals"])
         threshold = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * sizes
-        lengths = slide_lengths(way.square().sum(0), threshold)
+        lengths = slide_lengths(displacement.square().sum(0), threshold)
         drop = 1.0 - quantities["kinetic"] / static.clamp(min=NO_FRICTION)
         limit = static * self._normal_force(positions, quantities)
-        pull = slide_stiffness(lengths, threshold, limit, drop)[0] * way
+        pull = slide_stiffness(lengths, threshold, limit, drop)[0] * displacement
         return scatter(points, torch.cat([pull, torch.zeros_like(pull[:1])]), positions)
 
 

@@ -24,9 +24,9 @@ from .ground_loops import (
     PointTrace,
     VertexContacts,
     change_velocities,
-    meet_back,
+    contact_back,
 )
-from .ground_loops import points_meet_back as meet_points_back
+from .ground_loops import point_contact_back as contact_points_back
 from .quantities import Quantities
 from .span import Span
 
@@ -45,10 +45,10 @@ class Meeting:
     velocities: Tensor
 
 
-Met = TypeVar("Met", bound=Meeting)
+MeetingType = TypeVar("MeetingType", bound=Meeting)
 
 
-class GroundAdjoint(ABC, Generic[Met]):
+class GroundAdjoint(ABC, Generic[MeetingType]):
     """The base of adjoints of the ground's corrections.
 
     Args:
@@ -77,17 +77,17 @@ class GroundAdjoint(ABC, Generic[Met]):
         """Goes to where forces begin: what follows goes on from none."""
 
     @abstractmethod
-    def meeting(self, positions: Tensor, velocities: Tensor) -> Met | None:
+    def meeting(self, positions: Tensor, velocities: Tensor) -> MeetingType | None:
         """Return the meeting at (3, N) positions and velocities at the end of a step; None where
         nothing is pushed.
         """
 
     @abstractmethod
-    def change(self, meeting: Met) -> Tensor:
+    def change(self, meeting: MeetingType) -> Tensor:
         """Return the (3, K) change of velocities."""
 
     @abstractmethod
-    def back(self, meeting: Met, grad_positions: Tensor, grad_velocities: Tensor) -> None:
+    def back(self, meeting: MeetingType, grad_positions: Tensor, grad_velocities: Tensor) -> None:
         """From the (3, N) gradients by positions and velocities after it to those before it."""
 
     @abstractmethod
@@ -95,7 +95,7 @@ class GroundAdjoint(ABC, Generic[Met]):
         """(N,) gradient by step × impulse time / mass of vertices, all meetings together."""
 
     def leave(
-        self, meeting: Met, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]
+        self, meeting: MeetingType, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]
     ) -> None:
         """Goes to before it, with (3, N) positions and velocities and the gradients by both."""
         self.back(meeting, *gradients)
@@ -103,7 +103,7 @@ class GroundAdjoint(ABC, Generic[Met]):
             whole.index_copy_(1, meeting.vertices, part)
 
     def finish(self) -> None:
-        """Adds to the gradients found what has been summed up on the way."""
+        """Add the accumulated sums to the gradients."""
         grad_times = self._step * self._inverse_mass * self.grad_mobility()
         self._span.grad_impulse.add_(grad_times)
         sums = {name: torch.as_tensor(total) for name, total in self._sums.items()}
@@ -121,7 +121,7 @@ class GroundReaction:
         meeting: of the vertices.
     """
 
-    def __init__(self, ground: GroundAdjoint[Met], meeting: Met) -> None:
+    def __init__(self, ground: GroundAdjoint[MeetingType], meeting: MeetingType) -> None:
         self._ground, self._meeting = ground, meeting
         self.vertices = meeting.vertices
         #: (3, K) of velocities.
@@ -206,7 +206,7 @@ class VertexGroundAdjoint(GroundAdjoint[VertexMeeting]):
 
     def back(self, meeting: VertexMeeting, grad_positions: Tensor, grad_velocities: Tensor) -> None:
         grad = grad_positions.numpy(), grad_velocities.numpy()
-        meet_back(self._contacts, *meeting.before, meeting.vertices.numpy(), grad, self._out)
+        contact_back(self._contacts, *meeting.before, meeting.vertices.numpy(), grad, self._out)
 
     def grad_mobility(self) -> Tensor:
         sums = torch.zeros_like(self._inverse_mass)
@@ -322,7 +322,7 @@ class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
     def back(self, meeting: PointMeeting, grad_positions: Tensor, grad_velocities: Tensor) -> None:
         grad = ByMotion(grad_positions.numpy(), grad_velocities.numpy(), *self._grad_forces)
         trace, vertices = meeting.trace, meeting.vertices.numpy()
-        meet_points_back(self._points, trace, vertices, self._later, self._out, grad)
+        contact_points_back(self._points, trace, vertices, self._later, self._out, grad)
         self._later = trace.points
 
     def grad_mobility(self) -> Tensor:

@@ -78,10 +78,10 @@ def change_velocities(ground: Any, rows: Any, heights: Any, velocities: Any, out
 
 
 @compiled()
-def meet_back(
+def contact_back(
     ground: Any, rows: Any, heights: Any, velocities: Any, places: Any, grad: Any, out: Any
 ) -> None:
-    """Takes back what the ground does to K vertices.
+    """Propagate gradients back through the contact of K vertices with the ground.
 
     Args:
         rows: (K,) of them among the ground's.
@@ -109,10 +109,10 @@ def meet_back(
             out.kinetic[row] -= change * along
         else:
             grad_velocities[0, v], grad_velocities[1, v] = -px, -py
-        slope, curvature = ground_derivatives(ratio, math.log(ratio))
+        first_derivative, second_derivative = ground_derivatives(ratio, math.log(ratio))
         grad_height = grad_positions[2, v] + grad_change / step
-        grad_start = grad_height / (1.0 + stiffness * curvature)
-        grad_stiffness = -slope * grad_start
+        grad_start = grad_height / (1.0 + stiffness * second_derivative)
+        grad_stiffness = -first_derivative * grad_start
         grad_positions[2, v] = grad_start - grad_change / step
         out.height[0] += grad_height - grad_start
         out.weights[row] += grad_stiffness * ground.mobility[row]
@@ -187,10 +187,12 @@ class ByMotion(NamedTuple):
 
 
 @compiled(allocates=True)
-def points_meet_back(
+def point_contact_back(
     points: Any, trace: Any, vertices: Any, later: Any, out: Any, grad: Any
 ) -> None:
-    """Takes back how points were pushed; nothing hangs on other points.
+    """Propagate gradients back through the contact of points with the ground.
+
+    They do not depend on other points.
 
     Args:
         points: ``PointContacts``.
@@ -226,8 +228,7 @@ def points_meet_back(
 
 @compiled(allocates=True)
 def _keep_pushed(pushed: Any, later: Any, grad: Any) -> None:
-    """Keeps of the gradients by forces, those on ``later`` points, what is by those on pushed
-    ones."""
+    """Set the gradients by forces on ``later`` points to zero, except by those on pushed points."""
     saved = np.empty((len(pushed), 3))
     for j in range(len(pushed)):
         p = pushed[j]
@@ -249,8 +250,8 @@ def _keep_pushed(pushed: Any, later: Any, grad: Any) -> None:
 
 @compiled(inline=True)
 def _move_back(points: Any, p: int, force: float, upstream: Any, out: Any) -> float:
-    """From (N,) gradients by what a force on point p has moved to that by the force; those by
-    compliances grow."""
+    """Turn the (N,) gradients by displacements under a force on point p into the gradient by the
+    force; those by compliances grow."""
     total = 0.0
     for k in range(4):
         v = points.corners[p, k]

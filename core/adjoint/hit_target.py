@@ -359,10 +359,10 @@ class Throws:
     def jacobian(self, parameters: FloatArray, missed: FloatArray, radius: float) -> FloatArray:
         step = min(radius, self.difference)
         slope = np.zeros((len(missed), len(parameters)))
-        for column, way in zip(slope.T, np.eye(len(parameters)), strict=True):
+        for column, direction in zip(slope.T, np.eye(len(parameters)), strict=True):
             # A throw that fails tells nothing.
             with suppress(InstabilityError):
-                column[:] = (self.missed(parameters + step * way) - missed) / step
+                column[:] = (self.missed(parameters + step * direction) - missed) / step
         if not slope.any():
             raise SceneError(
                 f"{self.body.name}: its position at frame {self.frame} does not depend on the "
@@ -396,11 +396,11 @@ def _checked(target: ArrayLike, frame: int) -> NDArray[np.float64]:
 
 
 def _refuse_far(throws: Throws) -> None:
-    way = float(np.linalg.norm(throws.displacement))
-    speed = way / throws.seconds
+    distance = float(np.linalg.norm(throws.displacement))
+    speed = distance / throws.seconds
     if not speed <= MAX_SPEED_M_PER_S:
         raise SceneError(
-            f"{throws.body.name}: the target is {way:.3g} m away. To be there at frame "
+            f"{throws.body.name}: the target is {distance:.3g} m away. To be there at frame "
             f"{throws.frame}, the body would need a speed of {speed:.3g} m/s, and the limit is "
             f"{MAX_SPEED_M_PER_S:g} m/s. Move the target nearer, check the unit scale, or choose a "
             "later frame."

@@ -90,8 +90,8 @@ def match_shape(
     """
     prepared = prepare(scene)[0]
     matched = chosen_body(prepared, body)
-    seen = _carried(matched) if on_skin else None
-    targets = _targets(positions, matched, seen)
+    embedding = _carried(matched) if on_skin else None
+    targets = _targets(positions, matched, embedding)
     shares = _shares(regions, matched)
     first = np.broadcast_to(np.asarray(matched.material.young, dtype=np.float64), len(shares))
     start = np.log(np.linalg.lstsq(shares, first, rcond=None)[0].clip(first.min()))
@@ -102,7 +102,7 @@ def match_shape(
         frames = simulate(stiff, integrator, frames=len(targets), **options)
         pairs = zip(frames, targets, strict=True)
         away = [
-            (_seen(frame.positions[body], seen) - target).square().sum(1).mean()
+            (_embedded(frame.positions[body], embedding) - target).square().sum(1).mean()
             for frame, target in pairs
             if target is not None
         ]
@@ -112,24 +112,24 @@ def match_shape(
             observe(losses[-1], min(1.0, len(losses) / MAX_ITERATIONS))
         return mean
 
-    near = met_distance(matched, [None if t is None else t.numpy() for t in targets], seen)
+    near = matched_distance(matched, [None if t is None else t.numpy() for t in targets], embedding)
     logarithms = _minimized(loss, torch.as_tensor(start), near)
     young = logarithms.exp().numpy()
     return Match(_with_young(prepared, body, shares @ young), young, losses[-1], tuple(losses))
 
 
-def met_distance(
-    body: SoftBody, targets: Sequence[NDArray[np.float64] | None], seen: Embedding | None
+def matched_distance(
+    body: SoftBody, targets: Sequence[NDArray[np.float64] | None], embedding: Embedding | None
 ) -> float:
     """The root of the mean squared distance, in metres, within which a body has met shapes.
 
     Args:
         targets: of each frame (N, 3) of the tet vertices, or (V, 3) of the skin; None where a frame
             does not count.
-        seen: the skin in the tets, where targets are of it.
+        embedding: the skin in the tets, where targets are of it.
     """
     start = start_positions(body)
-    start = start if seen is None else seen.interpolate(start)
+    start = start if embedding is None else embedding.interpolate(start)
     bent, far = 0.0, 0.0
     for shape in targets:
         if shape is not None:
@@ -196,17 +196,17 @@ def _shares(regions: ArrayLike | None, body: SoftBody) -> NDArray[np.float64]:
 
 
 def _carried(body: SoftBody) -> Embedding:
-    """The points of the skin in the tets, as they are seen."""
+    """The points of the skin that is embedded in the tets."""
     embedding = skin_embedding_of(body)
     phong = body.skin.phong if body.skin is not None else None
     return embedding if phong is None else phong
 
 
 def _targets(
-    positions: Sequence[ArrayLike | None], body: SoftBody, seen: Embedding | None
+    positions: Sequence[ArrayLike | None], body: SoftBody, embedding: Embedding | None
 ) -> list[Tensor | None]:
     targets = [
-        None if shape is None else torch.as_tensor(_checked(shape, body, k, seen))
+        None if shape is None else torch.as_tensor(_checked(shape, body, k, embedding))
         for k, shape in enumerate(positions)
     ]
     if all(target is None for target in targets):
@@ -214,7 +214,7 @@ def _targets(
     return targets
 
 
-def _seen(positions: Tensor, embedding: Embedding | None) -> Tensor:
+def _embedded(positions: Tensor, embedding: Embedding | None) -> Tensor:
     """Return the (V, 3) points of the skin, or the (N, 3) positions without one."""
     if embedding is None:
         return positions
@@ -223,10 +223,10 @@ def _seen(positions: Tensor, embedding: Embedding | None) -> Tensor:
 
 
 def _checked(
-    shape: ArrayLike, body: SoftBody, index: int, seen: Embedding | None
+    shape: ArrayLike, body: SoftBody, index: int, embedding: Embedding | None
 ) -> NDArray[np.float64]:
     points, mesh = np.asarray(shape, dtype=np.float64), body.mesh
-    expected = mesh.vertices.shape if seen is None else (len(seen.indices), 3)
+    expected = mesh.vertices.shape if embedding is None else (len(embedding.indices), 3)
     if points.shape != expected:
         raise SceneError(
             f"{body.name}: target shape {index} is an array of the shape {points.shape}, and the "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who hears how far a search is."""
+"""The callback that observes the progress of a search."""
 
 from __future__ import annotations
 

@@ -71,7 +71,8 @@ class PlasticAdjoint:
         return grad_positions
 
     def leave(self) -> None:
-        """Takes what the step's forces have found by the shapes of tets."""
+        """Propagate the gradients by the shapes of tets, from the step's forces, to the plastic
+        strain."""
         for name in self._shapes:
             _, change = self._back(self._taped[name], self.grads[name], self._plastic)
             self.grad_plastic = self.grad_plastic + change
@@ -108,8 +109,8 @@ def plastic_adjoint(
 
 
 class CompiledPlasticAdjoint:
-    """The methods are those of ``PlasticAdjoint``; forces that autograd differentiates are so by
-    shape gradients, others tell of these through ``products``.
+    """The compiled side of ``PlasticAdjoint``, with the same methods; forces that autograd
+    differentiates are so by shape gradients, others tell of these through ``products``.
 
     Args:
         system: whose tets flow.
@@ -169,7 +170,8 @@ class CompiledPlasticAdjoint:
         return out
 
     def leave(self) -> None:
-        """Takes what the step's forces have found by the shapes of tets."""
+        """Propagate the gradients by the shapes of tets, from the step's forces, to the plastic
+        strain."""
         for index, shapes in self._shapes.items():
             grad_shapes = self.grads[f"shape gradients {index}"]
             products = matmul3(grad_shapes, shapes.detach().transpose(0, 1))
@@ -181,7 +183,7 @@ class CompiledPlasticAdjoint:
             kernel.settle(self._grad_plastic[index])
 
     def finish(self) -> None:
-        """Adds to the gradients found what has been summed up on the way."""
+        """Add the accumulated sums to the gradients."""
         for index, kernel in self._kernels.items():
             add_rest(kernel.finish(), index, self._whole, self._grads)
             if f"flow {index}" in self._grads:

@@ -254,7 +254,7 @@ class ForceQuantities:
         return {"parameters": samples}
 
     def _with_columns(self, place: str, samples: Tensor, columns: dict[str, int]) -> Tensor:
-        """(T, k) parameters, those that tensors stand for in their columns."""
+        """(T, k) parameters, with the columns that tensors replace."""
         parts, first, count = [], 0, len(samples)
         for name, width in columns.items():
             columns_of_name = samples[:, first : first + width]
@@ -481,7 +481,7 @@ class Derivation:
         return self._tensor(otherwise if leaf is None else leaf)
 
     def _member(self, index: int, member: str) -> Tensor:
-        """A member of a body or of what it has."""
+        """A member of a body, or of one of its members."""
         owner: Any = self._system.bodies[index]
         for name in member.split("."):
             owner = getattr(owner, name)

@@ -133,7 +133,7 @@ def refuse_for_rest_shape(scene: Scene) -> None:
             )
 
 
-def refuse_touching(scene: Scene, contact: MeshContact | None, positions: Tensor) -> None:
+def refuse_contact(scene: Scene, contact: MeshContact | None, positions: Tensor) -> None:
     """Refuse surfaces in contact where a rest shape is sought.
 
     Raises:

@@ -31,11 +31,11 @@ from .conjugate_residuals import conjugate_residuals
 from .implicit_run import TransposedSolve
 from .observer import Observer
 from .refusals import (
+    refuse_contact,
     refuse_flow,
     refuse_for_rest_shape,
     refuse_scene,
     refuse_sliding,
-    refuse_touching,
 )
 from .tape import pulled_back
 
@@ -146,7 +146,7 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
     refuse_for_rest_shape(prepared)
     _refuse_unheld(prepared)
     starts = [start_positions(body) for body in prepared.bodies]
-    _refuse_touching(prepared, starts)
+    _refuse_contact(prepared, starts)
     rests = before = starts
     load, last, load_step = 0.0, 1.0, FIRST_LOAD_STEP
     while load < 1.0:
@@ -185,12 +185,12 @@ def _has_pins_or_goals(body: SoftBody) -> bool:
     return has_pins or body.goals is not None or skin_goals is not None
 
 
-def _refuse_touching(scene: Scene, starts: list[Positions]) -> None:
+def _refuse_contact(scene: Scene, starts: list[Positions]) -> None:
     if scene.contact is None:
         return
     system = System(scene, torch.device("cpu"), torch.float64)
     positions = torch.as_tensor(np.concatenate(starts).T.copy())
-    refuse_touching(scene, IncrementalPotential(system).contact, positions)
+    refuse_contact(scene, IncrementalPotential(system).contact, positions)
 
 
 def _search(

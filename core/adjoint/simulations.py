@@ -161,7 +161,7 @@ def _run_of(simulator: Simulator, integrator: Integrator, frames: int) -> Implic
 def _recorded(
     simulator: Simulator, run: ImplicitRun | ExplicitRun, frames: int
 ) -> list[tuple[Frame, State]]:
-    """Frames and the states at their ends, of which the run keeps what the way back needs."""
+    """Frames and the states at their ends; the run keeps the data for the backward pass."""
     recorded, before = [], simulator.state
     for frame in simulator.run(frames):
         _refuse_unfolding(simulator.system, frame)

@@ -141,7 +141,7 @@ class StepAdjoint(ABC):
                 self._grads["pins"] += torch.autograd.grad(target, path, grad_target)[0]
 
     def finish(self) -> None:
-        """Adds to the gradients found what has been summed up on the way."""
+        """Add the accumulated sums to the gradients."""
         self._forces.finish()
         if self.ground is not None:
             self.ground.finish()
@@ -164,8 +164,8 @@ class StepAdjoint(ABC):
 
     @abstractmethod
     def _move_back(self, course: StepHistory, frame: int, since: float, until: float) -> None:
-        """To the positions where the step began, with its velocities given, and to the gradients
-        by both, the ground and pins left out."""
+        """Go back to the positions at the start of the step, with its velocities given, and to the
+        gradients by both, without the ground and pins."""
 
     def _accelerate_back(
         self,
@@ -176,7 +176,8 @@ class StepAdjoint(ABC):
         time: tuple[int, float],
         out: tuple[Tensor, Tensor],
     ) -> None:
-        """From the (3, N) gradient by an acceleration to those by what it comes of.
+        """Propagate the (3, N) gradient by an acceleration to the state and the parameters of its
+        forces.
 
         Args:
             acceleration: in m/s²; None where the gradient by masses is not asked for.

@@ -524,17 +524,17 @@ class TapeForces:
         implicit step.
         """
         out: Tensor | float = 0.0
-        way = positions - step.coasting_origin
+        displacement = positions - step.coasting_origin
         for index, force, parameters in self._at(quantities, frame, fraction):
             if isinstance(force, DragForce) and not step.is_static:
-                out = out + parameters * quantities[f"masses {index}"] / step.seconds * way
+                out = out + parameters * quantities[f"masses {index}"] / step.seconds * displacement
             elif isinstance(force, FieldForce):
                 accelerations = _field_acceleration(force, parameters, positions, step)
                 out = out + quantities[f"masses {index}"] * accelerations
         return (
             out
             if step.is_static
-            else out + self._in_fluids(step.start, way / step.seconds, quantities)
+            else out + self._in_fluids(step.start, displacement / step.seconds, quantities)
         )
 
     def _in_fluids(

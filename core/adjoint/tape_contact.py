@@ -108,7 +108,7 @@ class ClosestPoints:
 
 
 def painted_shares(shares: Tensor, factors: Tensor) -> Tensor:
-    """(K,) √(f₁ f₂) of what is painted at the closest points of pairs.
+    """(K,) geometric means √(f₁ f₂) of the painted friction at the closest points of pairs.
 
     Args:
         shares: (K, 4) of the vertices in the difference of the closest points.
@@ -206,7 +206,7 @@ class TapeContact:
         frame: int,
         fraction: float,
     ) -> None:
-        """Finds what is close at the (3, N) positions where a step ended.
+        """Find the close pairs at the (3, N) positions where a step ended.
 
         Args:
             step: with nothing on the tape.
@@ -285,11 +285,11 @@ class TapeContact:
         corners = self._gathered(positions, self._colliders)
         origin = self._origin(step)
         difference, shares = self._pairs.at(corners)
-        way = self._tangential(corners - origin, difference, shares)
+        slide = self._tangential(corners - origin, difference, shares)
         thresholds = self._thresholds(step)
-        lengths = slide_lengths(way.square().sum(1), thresholds)
+        lengths = slide_lengths(slide.square().sum(1), thresholds)
         limit, drop = self._limits(corners, difference, shares, quantities)
-        pull = slide_stiffness(lengths, thresholds, limit, drop)[0][:, None] * way
+        pull = slide_stiffness(lengths, thresholds, limit, drop)[0][:, None] * slide
         return self._scattered(shares[:, :, None] * pull[:, None], positions)
 
     def _origin(self, step: TimeStep) -> Tensor:
@@ -353,8 +353,8 @@ class TapeContact:
         square = difference.square().sum(1)
         ratios = (square / squares).clamp(max=1.0)
         shifted = ratios - 1.0
-        slopes = -shifted * (2.0 * ratios.log() + shifted / ratios)
-        forces = -self._scales(quantities) * slopes * 2.0 * square.sqrt() / squares
+        derivatives = -shifted * (2.0 * ratios.log() + shifted / ratios)
+        forces = -self._scales(quantities) * derivatives * 2.0 * square.sqrt() / squares
         forces = torch.where(self._pairs.are_crossing(corners), forces, 0.0)
         present, groups = forces.clamp(min=0.0), self._pairs.groups
         sums = forces.new_zeros(int(groups.max()) + 1)
@@ -374,14 +374,14 @@ class TapeContact:
         stay."""
         corners = self._corners
         difference, shares = self._pairs.at(corners)
-        way, thresholds = (
+        slide, thresholds = (
             self._tangential(corners - self._origin(step), difference, shares),
             self._thresholds(step),
         )
-        length = slide_lengths(way.square().sum(1), thresholds)
+        length = slide_lengths(slide.square().sum(1), thresholds)
         limit, drop = self._limits(corners, difference, shares, quantities)
         across, along = slide_stiffness(length, thresholds, limit, drop)
-        unit, normal = way / length[:, None], difference / difference.norm(dim=1)[:, None]
-        plane = torch.eye(3, dtype=way.dtype) - normal[:, :, None] * normal[:, None]
+        unit, normal = slide / length[:, None], difference / difference.norm(dim=1)[:, None]
+        plane = torch.eye(3, dtype=slide.dtype) - normal[:, :, None] * normal[:, None]
         change = (along.clamp(min=0.0) - across)[:, None, None] * unit[:, :, None] * unit[:, None]
         return shares, across[:, None, None] * plane + change

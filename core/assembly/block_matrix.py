@@ -358,7 +358,7 @@ class ScalarRows:
             )
 
     def set_values(self, matrix: BlockMatrix) -> None:
-        """Sets the values to those of a matrix on the pattern."""
+        """Copy the values of a matrix on the pattern."""
         torch.index_select(matrix.values.view(-1), 0, self._order, out=self._matrix.values())
         self._off_pattern_matrix = (
             _off_pattern_rows(matrix.off_pattern, self._zero) if len(matrix.off_pattern) else None
@@ -421,7 +421,7 @@ class BlockRows:
         self._parts: list[tuple[Tensor, Tensor, Tensor]] = []
 
     def set_values(self, matrix: BlockMatrix) -> None:
-        """Sets the values to those of a matrix on the pattern, which is not to change after it."""
+        """Use the values of a matrix on the pattern, which must not change afterwards."""
         self._parts = [(*self._rows, matrix.values)]
         if len(more := matrix.off_pattern):
             blocks = torch.as_tensor(more.values).to(matrix.values)

@@ -188,8 +188,8 @@ class Tets:
 
     @cached_property
     def _corners_by_vertex(self) -> tuple[Tensor, Tensor]:
-        """(4M,) the corners, counted one after the other, in the order of their vertices, and
-        (N + 1,) where those of each vertex begin."""
+        """(4M,) numbers of the corners in the order of their vertices, and (N + 1,) offsets of each
+        vertex."""
         order, offsets = grouped(self.corners.cpu().numpy().ravel(), len(self.template))
         device = self.template.device
         return (

@@ -45,7 +45,7 @@ class Boxes:
         return Boxes(self.low[chosen], self.high[chosen])
 
     def group_bounds(self, groups: NDArray[np.integer[Any]], count: int) -> Boxes:
-        """The boxes around those of each group; (B,) groups are below ``count``."""
+        """The boxes around the boxes of each group; (B,) groups are below ``count``."""
         low, high = np.full((count, 3), np.inf), np.full((count, 3), -np.inf)
         np.minimum.at(low, groups, self.low)
         np.maximum.at(high, groups, self.high)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Moves the vertices of a cage so that what is refined from them is where it is wanted.
+"""Move the vertices of a cage so that the mesh refined from it comes close to a target.
 
 A subdivision makes points S x of vertices x. Of few vertices no x puts all points where they are
 wanted, q; that of the least |S x − q|² + λ Σ d |x − x₀|² is nearest, with the diagonal d of SᵀS and

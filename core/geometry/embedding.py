@@ -85,7 +85,7 @@ def followed_tets(mesh: TetMesh, positions: FloatArray) -> IndexArray:
 
 def _owners_in_parts(mesh: TetMesh, points: FloatArray) -> IndexArray:
     """The owner of each point on or close to the surface that the tets were made from, among the
-    tets around what of it is closest; -1 of others."""
+    tets around its closest point; -1 of others."""
     if mesh.surface_tets is None or len(points) == 0:
         return np.full(len(points), -1)
     owner, least = mesh.surface_tets.followed(points, mesh.vertices, mesh.tets)

@@ -39,8 +39,8 @@ def runs(keys: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
 
 
 def equal_rows(rows: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
-    """The order in which (K, C) rows of the same numbers, in whatever order, follow each other, the
-    first of them first; and where others begin in it."""
+    """The order in which equal rows of (K, C) numbers follow each other, the first of them first,
+    and the start of each group in it. The order of the numbers in a row does not count."""
     numbers = np.sort(rows, axis=1)
     order = np.lexsort(numbers.T)
     changes = (np.diff(numbers[order], axis=0) != 0).any(axis=1)
@@ -62,7 +62,7 @@ def numbered_pairs(pairs: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
 
 
 def _pair_keys(pairs: NDArray[np.integer[Any]]) -> tuple[Indices, int]:
-    """(K,) one number a pair, in the same order, and what the first of a pair counts in it."""
+    """(K,) one number a pair, in the same order, and the factor of the first of a pair."""
     base = int(pairs.max(initial=0)) + 1
     return pairs[:, 0].astype(np.intp) * base + pairs[:, 1], base
 
@@ -91,7 +91,7 @@ Cells = NDArray[np.integer[Any]]
 
 
 def vertex_sums(values: FloatArray, cells: Cells, count: int) -> FloatArray:
-    """(count, K) sums of what the corners (M, corners, K) of cells give to their vertices."""
+    """(count, K) sums at vertices of the (M, corners, K) values at the corners of cells."""
     columns = values.reshape(cells.size, -1).T
     return np.stack([np.bincount(cells.ravel(), column, count) for column in columns], axis=1)
 

@@ -264,7 +264,7 @@ def _terms(
 
 
 def _summed(points: IndexArray, vertices: IndexArray, weights: FloatArray, count: int) -> Embedding:
-    """An embedding of so many points, each entry the sum of those of its point and vertex."""
+    """An embedding of ``count`` points whose weights of equal points and vertices are summed up."""
     used = weights != 0.0
     size = int(vertices.max()) + 1
     keys, place = np.unique(points[used] * size + vertices[used], return_inverse=True)

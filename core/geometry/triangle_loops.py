@@ -122,7 +122,7 @@ _GOLDEN_RATIO = 0.6180339887
 
 @compiled()
 def clip(triangle: Any, maps: Any, polygon: Any, spare: Any) -> int:
-    """Puts what of a triangle (3, 3) lies in a tet into ``polygon`` (8, 3), and counts its corners.
+    """Clip a triangle (3, 3) by a tet into ``polygon`` (8, 3), and count its corners.
 
     Sutherland and Hodgman, "Reentrant polygon clipping", 1974.
     """

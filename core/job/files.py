@@ -89,7 +89,7 @@ def _take_the_place_of(path: Path, temporary: Path) -> None:
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Removes what a killed ``write_whole`` left in a folder.
+    """Remove the unfinished files that a killed ``write_whole`` left in a folder.
 
     Raises:
         JobError: when that cannot be removed.

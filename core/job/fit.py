@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Finds what a job is asked for instead of its frames."""
+"""Run the search of a job that asks for a rest shape, a throw, a stiffness or a control instead of
+frames."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import numpy as np
 from ..adjoint import match_shape, sag_free
 from ..adjoint.hit_target import MAX_RUNS, Throws
 from ..adjoint.hit_target import find_throw as find
-from ..adjoint.match_shape import met_distance
+from ..adjoint.match_shape import matched_distance
 from ..adjoint.observer import Observer
 from ..adjoint.refusals import refuse_scene
 from ..errors import InstabilityError, SceneError
@@ -84,15 +85,15 @@ def mean_of(body: SoftBody, weights: FloatArray | None) -> FloatArray:
     if weights is None:
         mass = mesh.lumped_mass(body.density)
         return mass / mass.sum()
-    seen = skin_of(body)
-    each = weights[:, None] * seen.weights
+    embedding = skin_of(body)
+    each = weights[:, None] * embedding.weights
     mean = np.zeros(len(mesh.vertices))
-    np.add.at(mean, seen.indices, each)
+    np.add.at(mean, embedding.indices, each)
     return mean / mean.sum()
 
 
 def fit(job: Job) -> None:
-    """Finds what is wanted, and writes it beside the scene.
+    """Run the search of a job, and write its result beside the scene.
 
     Raises:
         SuppleError: when the job is damaged, there are no gradients through its scene, or nothing
@@ -151,7 +152,7 @@ def _at_rest(body: SoftBody) -> SoftBody:
 def _match(job: Job, request: MatchShape, observe: Observer) -> FoundStiffness:
     search, body = Search.of(job), job.tet_scene.bodies[request.body]
     refuse_scene(search.scene)
-    before, seen = _distance(job, request, body.material), skin_of(body)
+    before, embedding = _distance(job, request, body.material), skin_of(body)
     base = float(job.scene.bodies[request.body].material.young)
     factors = np.broadcast_to(body.material.young / base, len(tet_mesh_of(body).tets))
     shares = factors[:, None]
@@ -159,7 +160,7 @@ def _match(job: Job, request: MatchShape, observe: Observer) -> FoundStiffness:
         painted = ((factors - request.unpainted) / (1.0 - request.unpainted)).clip(0.0, 1.0)
         shares = np.stack([painted, 1.0 - painted], axis=1)
     observe(before, 0.0)
-    if before <= met_distance(body, [*request.shapes], seen):
+    if before <= matched_distance(body, [*request.shapes], embedding):
         return FoundStiffness(base, request.unpainted, before, before)
     match = search.find(
         partial(
@@ -182,8 +183,8 @@ def _distance(job: Job, request: MatchShape, material: Material) -> float:
     square in metres."""
     last = request.first + len(request.shapes) - 1
     frames = positions(job, request.body, last, material=material)[request.first - 1 :]
-    seen = skin_of(job.tet_scene.bodies[request.body])
-    away = np.stack([seen.interpolate(each) for each in frames]) - request.shapes
+    embedding = skin_of(job.tet_scene.bodies[request.body])
+    away = np.stack([embedding.interpolate(each) for each in frames]) - request.shapes
     return float(np.sqrt(np.square(away).sum(axis=2).mean()))
 
 

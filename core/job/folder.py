@@ -40,7 +40,7 @@ class Job:
 
     @staticmethod
     def create(folder: Path | str, scene: Scene, settings: Settings) -> Job:
-        """Writes what the worker needs. A folder that already holds frames keeps them."""
+        """Write the files that the worker needs. A folder that already holds frames keeps them."""
         job = Job(Path(folder))
         job.make_folders()
         scene_file.save_scene(job._scene_path, scene, {"settings": settings.record()})
@@ -95,7 +95,7 @@ class Job:
         return self._tet_scene_file[0]
 
     def named_tet_scene(self) -> Scene:
-        """The tetrahedra with the names that objects have now, which are no part of what a run is.
+        """The tetrahedra with the present names of objects, which do not identify a run.
 
         Raises:
             DamageError: the tetrahedra are of other objects than the scene.
@@ -124,7 +124,7 @@ class Job:
 
     @property
     def run(self) -> str:
-        """The ``digest`` of what the tetrahedra were made for."""
+        """The ``digest`` of the scene and the settings that the tetrahedra were made for."""
         return str(self._tet_scene_file[1]["run"])
 
     def is_of_scene(self, version: str | None = None) -> bool:
@@ -132,7 +132,7 @@ class Job:
         return self.run == digest(self.scene, self.settings, version)
 
     def other_settings(self) -> list[str]:
-        """Names of those that were not as they are now when the tetrahedra were made."""
+        """The names of the settings that have changed since the tetrahedra were made."""
         now = json.loads(json.dumps(self.settings.run_record()))
         then = self._tet_scene_file[1].get("settings") or now
         return sorted(name for name in {*then, *now} if then.get(name) != now.get(name))
@@ -278,7 +278,7 @@ class Job:
         return self.folder / "log.jsonl"
 
     def records(self) -> list[log.Record]:
-        """One record a frame, without those that are damaged or were cut off by a kill."""
+        """One record a frame, without damaged records and records cut off by a kill."""
         return list(log.read(self.log_path).records.values())
 
     def lost_records(self, last_frame: int | None = None) -> str:
@@ -356,7 +356,7 @@ class Job:
                     files.remove(path)
 
     def truncate_after(self, frame: int) -> None:
-        """Removes what a killed worker wrote beyond its last checkpoint."""
+        """Remove the files that a killed worker wrote beyond its last checkpoint."""
         self.remove_checkpoints(after=frame)
         for path in sorted((self.folder / "frames").glob("*.np?"), reverse=True):
             match = _FRAME_NAME.fullmatch(path.name)

@@ -22,8 +22,8 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 def is_shortage(error: BaseException) -> bool:
     """Whether an error says that memory ran out."""
-    words = str(error)
-    is_torch = isinstance(error, RuntimeError) and any(part in words for part in _TORCH_MESSAGES)
+    message = str(error)
+    is_torch = isinstance(error, RuntimeError) and any(part in message for part in _TORCH_MESSAGES)
     return isinstance(error, MemoryError) or is_torch
 
 

@@ -90,10 +90,10 @@ def draw(
     for number, (points, triangles) in enumerate(bodies):
         is_ground = ground is not None and number == len(bodies) - 1
         colour = np.array((70, 73, 82)) if is_ground else COLOURS[number % len(COLOURS)]
-        seen = points @ _AXES.T
-        seen *= (scale, -scale, scale)
-        seen[:, :2] += np.array((0.5 * width, 0.5 * height)) - centre * (scale, -scale)
-        _fill(image, depth, seen[triangles], colour)
+        projected = points @ _AXES.T
+        projected *= (scale, -scale, scale)
+        projected[:, :2] += np.array((0.5 * width, 0.5 * height)) - centre * (scale, -scale)
+        _fill(image, depth, projected[triangles], colour)
     return image
 
 
@@ -102,7 +102,7 @@ def _fill(image: Image, depth: NDArray[np.float64], corners: Points, colour: Any
     edges = corners[:, [1, 2]] - corners[:, :1]
     flat = np.cross(edges[:, 0], edges[:, 1])
     normal = flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-30)
-    # The seen side faces the viewer, whichever way round its corners are.
+    # The visible side faces the viewer, whatever the order of its corners is.
     normal *= np.where(normal[:, 2:] < 0.0, -1.0, 1.0)
     # In pixels y points down.
     light = np.clip(normal @ (_LIGHT * (1.0, -1.0, 1.0)), 0.0, 1.0)
@@ -140,8 +140,8 @@ def _pixels(
 def _put(image: Image, depth: NDArray[np.float64], at: Points, colours: Points) -> None:
     """Draw pixels in front of all that is there."""
     x, y = at[:, 0].astype(int), at[:, 1].astype(int)
-    seen = (x < image.shape[1]) & (y < image.shape[0])
-    x, y, z, colours = x[seen], y[seen], at[seen, 2], colours[seen]
+    projected = (x < image.shape[1]) & (y < image.shape[0])
+    x, y, z, colours = x[projected], y[projected], at[projected, 2], colours[projected]
     # The nearest of each pixel comes last.
     order = np.argsort(z, kind="stable")
     order = order[z[order] >= depth[y[order], x[order]]]
@@ -152,12 +152,12 @@ def _put(image: Image, depth: NDArray[np.float64], at: Points, colours: Points) 
 def _surfaces(job: Job, index: int) -> list[tuple[Points, NDArray[np.int32]]]:
     surfaces = []
     frame, start = job.read_frame(index), 0
-    for body, tets, seen in zip(
+    for body, tets, projected in zip(
         job.scene.bodies, job.tet_scene.bodies, job.seen_positions(index), strict=True
     ):
         assert isinstance(tets.mesh, TetMesh)
         count = len(tets.mesh.vertices)
-        surface, points = body.mesh, np.asarray(seen[0])
+        surface, points = body.mesh, np.asarray(projected[0])
         if isinstance(surface, SurfaceMesh) and len(surface.vertices) == len(points):
             surfaces.append((points, surface.triangles))
         else:

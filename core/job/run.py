@@ -93,7 +93,7 @@ def _settle(simulator: Simulator) -> None:
 
 
 def _repair(job: Job, simulator: Simulator, damaged: Collection[int]) -> bool:
-    """Simulates from the start up to the last damaged frame, and writes those that are.
+    """Simulate from the start up to the last damaged frame, and write the damaged ones.
 
     Returns:
         Whether the others come out as they are. On another computer they may not: from the first

@@ -136,7 +136,7 @@ def array_hashes(scene: Scene) -> Hashes:
 
 
 def _place(array: NDArray[Any]) -> tuple[object, ...]:
-    """The place of the numbers of an array in memory, and how they are read."""
+    """The place of an array's numbers in memory, and their layout."""
     return array.__array_interface__["data"][0], array.shape, array.strides, array.dtype
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The scene once its surfaces are tetrahedra, read and checked, with what is said of it."""
+"""The scene once its surfaces are tetrahedra, read and checked, with the reports on them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def check_embeddings(path: Path, body: SoftBody) -> None:
 def _fits(
     embedding: Embedding | None, points: int, vertices: int, width: int | None = None
 ) -> bool:
-    """Whether an embedding, where there is one, is of so many points in so many tet vertices."""
+    """Whether an embedding is None, or has this number of points in this number of tet vertices."""
     if embedding is None:
         return True
     indices, shape = embedding.indices, embedding.weights.shape

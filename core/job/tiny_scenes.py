@@ -57,7 +57,7 @@ def implicit_steps() -> None:
 
 
 def _steps(integrator: Integrator) -> None:
-    for body in (_tet(), _seen_tet()):
+    for body in (_tet(), _tet_with_surface()):
         _simulate(Scene([body], Ground()), integrator)
     for sag_free in (False, True):
         drawn = replace(_tet(), goals=_goals(sag_free))
@@ -160,7 +160,7 @@ def gradients() -> None:
     soft = replace(_tet(), material=StableNeoHookean(young), viscosity=1.0)
     above = replace(_tet(height=1.01), velocity=(0.0, 0.0, -1.0))
     clay = replace(soft, plasticity=Plasticity(1.0))
-    seen = replace(_seen_tet(), material=StableNeoHookean(young))
+    seen = replace(_tet_with_surface(), material=StableNeoHookean(young))
     scenes = [Scene([clay], Ground()), Scene([seen], Ground()), *_reshaped()]
     runs: list[tuple[Scene, Integrator]] = [(scene, SymplecticEuler()) for scene in scenes]
     runs.append((Scene([soft, above], Ground(), contact=Contact()), BDF2()))
@@ -184,7 +184,7 @@ def _reshaped() -> list[Scene]:
 def bounce() -> None:
     from ..integrators import SymplecticEuler
 
-    _simulate(Scene([_seen_tet()], Ground(response="projection")), SymplecticEuler())
+    _simulate(Scene([_tet_with_surface()], Ground(response="projection")), SymplecticEuler())
 
 
 def constraints() -> None:
@@ -247,7 +247,7 @@ def _goals(sag_free: bool) -> Goals:
     return Goals(np.array([0], dtype=np.int32), targets, sag_free=sag_free)
 
 
-def _seen_tet() -> SoftBody:
+def _tet_with_surface() -> SoftBody:
     """Return a tet that meets the ground at the points of a surface."""
     body = _tet()
     assert isinstance(body.mesh, TetMesh)

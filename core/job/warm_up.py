@@ -31,9 +31,9 @@ ROOT = Path(__file__).absolute().parents[1]
 _LOOP = re.compile(rb"^@compiled\((?![^)]*\binline=).*?^def (\w+)", re.MULTILINE | re.DOTALL)
 
 
-def kept_share() -> float:
-    """0 … 1, of all there are in the sources, whether they are loaded or not, so that it never gets
-    less; 0 where none is kept."""
+def kept_ratio() -> float:
+    """The ratio of compiled loops to all loops in the sources, loaded or not, so that it never
+    falls; 0 where none is kept."""
     folder = os.environ.get("NUMBA_CACHE_DIR")
     files = Path(folder).glob("*/*.nbi") if folder else ()
     cached = {(path.parent.name, path.name) for path in files}
@@ -45,8 +45,8 @@ def kept_share() -> float:
 
 @cache
 def _index_files() -> dict[tuple[str, str], Path]:
-    """Folders and names of the files in which numba lists what it has kept of each loop, and where
-    they are among those that come with the extension."""
+    """Folders and names of numba's index files of each loop, and their places among the loops that
+    ship with the extension."""
     python = f"py{sys.version_info.major}{sys.version_info.minor}{getattr(sys, 'abiflags', '')}"
     places = {}
     for path in ROOT.rglob("*.py"):
@@ -65,7 +65,7 @@ _MARK = "prepared"
 
 
 def prepare_for(scene: Scene) -> None:
-    """Loads and compiles what the first frames of such a scene need."""
+    """Load and compile the loops that the first frames of such a scene need."""
     _prepare(_report_when_compiling)
     _prepare(tiny_scenes.tetrahedra)
     _prepare(tiny_scenes.explicit_steps)
@@ -81,11 +81,11 @@ def prepare_for(scene: Scene) -> None:
 
 
 class _WantedError(Exception):
-    """This process is wanted for something else than what it compiles."""
+    """The process is needed for other work than compiling."""
 
 
 def prepare_everything(stop_event: threading.Event) -> None:
-    """Loads and compiles what simulations need, until ``stop_event`` is set."""
+    """Load and compile the loops that simulations need, until ``stop_event`` is set."""
     _thread.stop_event = stop_event
     try:
         _prepare_all()
@@ -141,15 +141,15 @@ def progress(output: Path) -> float | None:
         output: the file it prints to.
     """
     last = last_line(output)
-    share = last.removeprefix(_PREPARING)
-    is_share = last.startswith(_PREPARING) and re.fullmatch(r"\d\.\d\d", share)
-    return float(share) if is_share else None
+    ratio = last.removeprefix(_PREPARING)
+    is_ratio = last.startswith(_PREPARING) and re.fullmatch(r"\d\.\d\d", ratio)
+    return float(ratio) if is_ratio else None
 
 
 def report_compiling() -> None:
-    """Prints how many of all loops are kept, if this process compiles one right now."""
+    """Print the ratio of compiled loops, if this process compiles one right now."""
     if _is_compiling:
-        report(f"{_PREPARING}{kept_share():.2f}")
+        report(f"{_PREPARING}{kept_ratio():.2f}")
 
 
 _lock = threading.Lock()

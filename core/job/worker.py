@@ -53,8 +53,8 @@ def wait_for_job() -> Path:
 
 
 def work(folder: Path, mesh_only: bool = False) -> None:
-    """Makes the tetrahedra of a job unless it has them, then all frames it still lacks, or what is
-    to be found instead.
+    """Make the tetrahedra of a job unless it has them, then all missing frames, or the result of
+    its search.
 
     What is damaged is said, and made again where the rest allows. A folder that has everything is
     only read.
@@ -93,7 +93,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
 
 
 def _prepare(prepare_it: Callable[[Any], None], subject: Any) -> None:
-    """Prepare beside the main thread, which says itself what the solver lacks."""
+    """Prepare beside the main thread, which reports missing packages itself."""
     with contextlib.suppress(ImportError, SuppleError):
         prepare_it(subject)
 

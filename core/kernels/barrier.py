@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The barrier of a distance over d̂, its derivatives, and those of a pair of surfaces.
+"""The barrier of a distance over d̂ and its derivatives, for one distance and for a pair of
+surfaces.
 
 With u = d / d̂, the distance over the one at which it begins to act, the physical barrier of the
 convergent formulation is b = d̂ β(u), β(u) = −(u − 1)² ln u for 0 < u < 1 and 0 beyond.

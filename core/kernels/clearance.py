@@ -54,8 +54,8 @@ def deviation_ratios(
 def follow(
     before: Any, after: Any, step: float, memory: float, velocities: Any, changes: Any
 ) -> None:
-    """Brings (V, 3) velocities, in m/s, up to those of a step of ``step`` seconds between two
-    (V, 3) places, and (V,) how much they change in a step, of which the ratio ``memory`` stays."""
+    """Update (V, 3) velocities, in m/s, to those of a step of ``step`` seconds between two (V, 3)
+    places, and (V,) their changes in a step, of which the ratio ``memory`` stays."""
     for v in shared_range(len(changes)):
         velocity = scaled(1.0 / step, minus(vector_at(after, v), vector_at(before, v)))
         change = minus(velocity, vector_at(velocities, v))

@@ -362,8 +362,8 @@ def edge_normal_jacobian(a: Any, b: Any) -> Any:
 
 @compiled()
 def plane_normal_jacobians(first: Any, second: Any) -> Any:
-    """In the plane of two edges what is across the second and has a product of 1 with the first,
-    and the other way round."""
+    """The vector in the plane of two edges that is perpendicular to the second and has a product of
+    1 with the first, and the other way round."""
     a, b, c = dot(first, first), dot(first, second), dot(second, second)
     normal = cross(first, second)
     inverse = 1.0 / dot(normal, normal)

@@ -189,7 +189,7 @@ def _write_pair(
     out: Any,
     k: int,
 ) -> None:
-    """Fills in what of a contact is not its nodes."""
+    """Fill in all arrays of a contact but its nodes."""
     first, second = objects
     normal = scaled(1.0 / distance, difference)
     out.normals[k, 0], out.normals[k, 1], out.normals[k, 2] = normal[0], normal[1], normal[2]
@@ -201,7 +201,7 @@ def _write_pair(
 
 @compiled(inline=True)
 def painted_parts(factors: Any, vertices: Any, coefficients: Any) -> Any:
-    """f₁ and f₂ of what is painted at the closest points of a pair, of which √(f₁ f₂) counts."""
+    """The painted factors f₁ and f₂ at the closest points of a pair, of which √(f₁ f₂) counts."""
     if len(factors) == 0:
         return 1.0, 1.0
     first = second = 0.0

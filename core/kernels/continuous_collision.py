@@ -58,7 +58,7 @@ def distance_along(normal: Any, a: Any, b: Any, c: Any, d: Any, are_edges: bool)
 
 @compiled()
 def _widest(normal: Any, distance: float, a: Any, b: Any, c: Any, d: Any, are_edges: bool) -> Any:
-    """The best of a normal and those of all parts of parts."""
+    """The best normal among one and the normals between all parts of the two parts."""
     best = normal, distance
     if are_edges:
         across = unit(cross(minus(b, a), minus(d, c)))
@@ -242,8 +242,8 @@ def distance_lower_bound(before: Any, after: Any, are_edges: bool) -> float:
 
 @compiled()
 def _relative(before: Any, after: Any, are_edges: bool) -> Any:
-    """The three points after the first from that, how they move against it, the largest speed
-    between parts, and by how much rounding may make a distance too large."""
+    """The other three points relative to the first, their relative motion, the largest speed
+    between parts, and the largest rounding error of a distance."""
     origin = before[0]
     b, c, d = minus(before[1], origin), minus(before[2], origin), minus(before[3], origin)
     va, vb = minus(after[0], before[0]), minus(after[1], before[1])
@@ -374,7 +374,7 @@ def closing_bound(m0: Any, m1: Any, m2: Any, m3: Any) -> float:
 def step_sizes(
     stencils: Any, before: Any, after: Any, object_of: Any, min_distances: Any, out: Any
 ) -> None:
-    """(C,) the least step size of each of so many chunks of the pairs.
+    """(C,) the least step size of each of C chunks of the pairs.
 
     The answer of a pair does not depend on others, but for answers above a smaller one, which may
     come out at any size above it: the least of all is the same however the work is chunked.
@@ -405,7 +405,7 @@ def distances(stencils: Any, points: Any, out: Any) -> None:
 
 @compiled()
 def vertex_min_distances(stencils: Any, pair_distances: Any, out: Any) -> None:
-    """(V,) the least of what each vertex is a corner of; left as it is where there is nothing."""
+    """(V,) the least distance of the pairs of each vertex; left as it is where there is nothing."""
     for k in range(len(pair_distances)):
         a, b, c, d, _ = stencil(stencils, k)
         for vertex in (a, b, c, d):

@@ -215,8 +215,8 @@ def diagonalized(m: Any, vectors: Any) -> Any:
 
 @compiled()
 def _rotation(p: Any, q: Any, entry: Any) -> Any:
-    """Cosine and sine of the rotation that makes the entry beside two diagonal ones zero, and by
-    how much these change."""
+    """Cosine and sine of the rotation that makes the entry beside two diagonal ones zero, and the
+    change of these two."""
     if entry == 0.0:
         return 1.0, 0.0, 0.0
     twice, gap = 2.0 * entry, q - p

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Height ratios of tets, and the energy of those that are all but flat.
+"""Height ratios of tets, and the energy of nearly flat tets.
 
 It is that of ``potentials/height_floor``: P (1 − η/η̄)² below η̄. With the height ratio η made
 linear in the positions of the four corners and with inertia alone, that of one tet is the root of a

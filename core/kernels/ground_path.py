@@ -25,8 +25,8 @@ FORCING_TERM, MAX_ITERATIONS = 1e-4, 300
 
 @compiled(allocates=True)
 def carriers(corners: Any, compliance: Any, near: Any) -> Any:
-    """The (n,) vertices that carry (K,) points and move, and the (K, 4) numbers of those of each
-    point."""
+    """The (n,) movable vertices that carry (K,) points, and the (K, 4) numbers of the vertices of
+    each point."""
     number = np.full(len(compliance), -1, np.int32)
     vertices, size = np.empty(4 * len(near), np.int32), 0
     for i in range(len(near)):
@@ -217,7 +217,7 @@ def _energy_change(
     rates: Any,
     step_size: Any,
 ) -> Any:
-    """The change of the energy by a step, and the magnitude of what it is the difference of, in
+    """The change of the energy by a step, and the magnitude of the terms that cancel in it, in
     joules."""
     _, _, weights, distances = points
     change = magnitude = 0.0

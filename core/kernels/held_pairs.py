@@ -43,7 +43,7 @@ class Hold(NamedTuple):
 
 @compiled(allocates=True)
 def limit_spreads(at: Any, tets: Any, gradients: Any, nodes: Any, max_spreads: Any) -> None:
-    """Lower the (V,) κ that held pairs may have to those of one state of the tetrahedra.
+    """Lower the (V,) largest spreads κ of held pairs to those of one state of the tetrahedra.
 
     Args:
         at: (N, 3) vertices of tetrahedra, in metres.

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import compiled
-from .obstacles import nearest, proximal, stopped_share
+from .obstacles import friction_stop_ratio, nearest, proximal
 
 # Sweeps through the points near the ground in an explicit step, at most; they end when no height
 # changes by more than this ratio of the activation distance.
@@ -285,7 +285,7 @@ def project_point(
     change = max(speed, -restitution * speed) - before
     along = (u - before * normal[0], v - before * normal[1], w - before * normal[2])
     sliding_speed = math.sqrt(along[0] ** 2 + along[1] ** 2 + along[2] ** 2)
-    stopped_ratio = stopped_share(sliding_speed, change, static, kinetic)
+    stopped_ratio = friction_stop_ratio(sliding_speed, change, static, kinetic)
     for k in range(4):
         vertex = corners[p, k]
         part = shares[p, k] * inverse_mass[vertex]

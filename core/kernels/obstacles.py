@@ -14,12 +14,12 @@ VERTICES_PER_THREAD = 2000
 
 
 def choose_threads(vertex_count: int) -> None:
-    """Chooses the threads of the next loop over so many vertices."""
+    """Choose the threads of the next loop by its number of vertices."""
     use_threads(vertex_count, VERTICES_PER_THREAD)
 
 
 @compiled()
-def stopped_share(speed: Any, change: Any, static: Any, kinetic: Any) -> Any:
+def friction_stop_ratio(speed: Any, change: Any, static: Any, kinetic: Any) -> Any:
     """Return the share of a tangential speed that friction takes where contact changed the
     normal one by ``change``: all where the static coefficient can stop it, else by the kinetic
     one.
@@ -48,7 +48,7 @@ def apply_contact_impulse(
     squared = 0.0
     for axis in range(3):
         squared += (velocities[axis, v] - along * normal[axis]) ** 2
-    stopped_ratio = stopped_share(math.sqrt(squared), change, static, kinetic)
+    stopped_ratio = friction_stop_ratio(math.sqrt(squared), change, static, kinetic)
     for axis in range(3):
         stopped = stopped_ratio * (velocities[axis, v] - along * normal[axis])
         velocities[axis, v] += change * normal[axis] - stopped

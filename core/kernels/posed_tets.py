@@ -305,7 +305,7 @@ def _held_forces(
     rest_high: Any,
     out: Any,
 ) -> None:
-    """Writes those of held tets, less their forces at rest."""
+    """Write the forces of held tets, less their forces at rest."""
     sixth = out.dtype.type(1.0 / 6.0)
     for index in range(which.shape[0]):
         e = which[index]

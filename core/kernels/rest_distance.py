@@ -23,8 +23,8 @@ TOUCHING_RATIO = 1e-6
 
 @compiled(inline=True)
 def nearest_square(x: Any, are_edges: bool) -> float:
-    """The least squared distance between corners of two edges, or from a vertex to those of a face:
-    an upper bound of that of the two parts."""
+    """The least squared distance between corners of two edges, or from a vertex to the corners of a
+    face: an upper bound of that of the two parts."""
     if are_edges:
         return min(
             min(_square(x[0], x[2]), _square(x[0], x[3])),
@@ -94,8 +94,8 @@ def limit_activation(
     dhats: Any,
     is_near: Any,
 ) -> None:
-    """Lowers the (K,) d̂ of collisions of what is joined to the least of all pairs that have their
-    features in common, and finds which (K,) still push.
+    """Lower the (K,) d̂ of collisions of joined parts to the least of all pairs that share features
+    with them, and find which (K,) still push.
 
     Args:
         are_joined: (O, O) whether two objects are one piece, or attached to each other.

@@ -19,8 +19,8 @@ from .rigid_modes import RigidModes, TorchRigidModes
 
 
 class RankOneUpdate:
-    """From the inverse of A, or of what comes near it, to that of A + Σ c u uᵀ:
-    A⁻¹ − Z (C⁻¹ + UᵀZ)⁻¹ Zᵀ with A Z = U.
+    """An update of the inverse of A, or of an approximation of A, to that of A + Σ c u uᵀ: A⁻¹ − Z
+    (C⁻¹ + UᵀZ)⁻¹ Zᵀ with A Z = U.
 
     Source: Woodbury's formula: Golub and Van Loan, "Matrix Computations", section 2.1.4.
 
@@ -78,7 +78,7 @@ END: tuple[End, ...] = ("converged", "limit", "indefinite")
 
 
 class CompiledCG:
-    """The compiled side of ``ConjugateGradients``, which says what the arguments are."""
+    """The compiled side of ``ConjugateGradients``, which describes the arguments."""
 
     def __init__(
         self, pattern: BlockPattern, group_offsets: NDArray[np.int32], dtype: torch.dtype
@@ -136,7 +136,7 @@ SYNC_INTERVAL_ITERATIONS = 8
 
 
 class TorchCG:
-    """The torch side of ``ConjugateGradients``, which says what the arguments are."""
+    """The torch side of ``ConjugateGradients``, which describes the arguments."""
 
     def __init__(
         self, pattern: BlockPattern, group_offsets: NDArray[np.int32], dtype: torch.dtype

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Conjugate gradients, and a direct solver for what they take too long for."""
+"""Conjugate gradients, and a direct solver for systems that take them too long."""
 
 from __future__ import annotations
 

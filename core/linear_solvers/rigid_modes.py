@@ -28,7 +28,7 @@ MAX_GROUPS = 128
 
 
 def group_size(count: int) -> int:
-    """Vertices in a group, for so many unknowns."""
+    """The number of vertices in a group, by the number of unknowns."""
     return max(GROUP_SIZE, -(-count // MAX_GROUPS))
 
 
@@ -119,7 +119,8 @@ def coarse_inverse(matrix: Tensor) -> Tensor:
 
 
 class TorchRigidModes:
-    """Like ``RigidModes``, and what it does to a residual; all in double precision.
+    """The coarse correction of ``RigidModes`` on torch, with its effect on a residual; all in
+    double precision.
 
     Args:
         pattern: of the fine matrix; the unknowns of a group follow one another.

@@ -101,7 +101,7 @@ class Preset:
         return min(self.tenth_sag_height, self.standing_height)
 
     def scaled(self, scale: float) -> Preset:
-        """The material of which a body so many times as large looks as one of this does: it sags,
+        """The material with which a body ``scale`` times as large looks like this one: it sags,
         wobbles and yields by the same share of its size.
 
         Stresses grow with the size, and all that takes time lasts its square root as long. The loss

@@ -39,7 +39,7 @@ def place_on_edge(p: Any, a: Any, b: Any) -> Any:
 
 @compiled()
 def from_edge(p: Any, a: Any, b: Any) -> Any:
-    """p less the closest point of the edge ab, and the place of that."""
+    """The point p less the closest point of the edge ab, and the place of that."""
     place, parameter = place_on_edge(p, a, b)
     if place == END:
         return minus(p, b), place
@@ -124,7 +124,8 @@ def place_on_face(p: Any, a: Any, b: Any, c: Any) -> Any:
 
 @compiled()
 def from_plane(p: Any, a: Any, b: Any, c: Any) -> Any:
-    """p less the closest point of the plane abc, and its barycentric coordinates of b and c."""
+    """The point p less the closest point of the plane abc, and its barycentric coordinates of b and
+    c."""
     ab, ac, ap = minus(b, a), minus(c, a), minus(p, a)
     normal = cross(ab, ac)
     size = dot(normal, normal)
@@ -135,7 +136,7 @@ def from_plane(p: Any, a: Any, b: Any, c: Any) -> Any:
 
 @compiled()
 def from_face(p: Any, a: Any, b: Any, c: Any) -> Any:
-    """p less the closest point of the triangle abc, and the place of that."""
+    """The point p less the closest point of the triangle abc, and the place of that."""
     place = place_on_face(p, a, b, c)
     if place == FACE_INSIDE:
         return from_plane(p, a, b, c)[0], place
@@ -148,8 +149,8 @@ def from_face(p: Any, a: Any, b: Any, c: Any) -> Any:
 
 @compiled()
 def closest_points(are_edges: bool, x: Any) -> Any:
-    """The difference of a pair's closest points at four points x, what each counts in it, and where
-    they are."""
+    """The difference of a pair's closest points at four points x, the coefficient of each point in
+    it, and the code of their place."""
     if are_edges:
         return _edge_edge(x[0], x[1], x[2], x[3])
     return _face_vertex(x[0], x[1], x[2], x[3])
@@ -157,8 +158,8 @@ def closest_points(are_edges: bool, x: Any) -> Any:
 
 @compiled()
 def _edge_edge(x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
-    """The closest point of the edge x0 x1 less that of x2 x3, what each vertex counts in it, and
-    the code of where they are."""
+    """The closest point of the edge x0 x1 less that of x2 x3, the coefficient of each vertex in it,
+    and the code of their place."""
     code = code_of_edges(x0, x1, x2, x3)
     difference, s, t = between_edges(x0, x1, x2, x3, code)
     return difference, 1.0 - s, s, t - 1.0, -t, code
@@ -166,8 +167,8 @@ def _edge_edge(x0: Any, x1: Any, x2: Any, x3: Any) -> Any:
 
 @compiled()
 def _face_vertex(p: Any, a: Any, b: Any, c: Any) -> Any:
-    """p less the closest point of the triangle abc, what each vertex counts in it, and where it
-    is."""
+    """The point p less the closest point of the triangle abc, the coefficient of each vertex in it,
+    and the code of its place."""
     place = place_on_face(p, a, b, c)
     if place == FACE_INSIDE:
         difference, s, t = from_plane(p, a, b, c)
@@ -223,7 +224,7 @@ def closest(p: Any, a: Any, b: Any, c: Any) -> Any:
 
 @compiled()
 def _on_edge(p: Any, a: Any, b: Any) -> Any:
-    """The parameter of the point of the edge ab closest to p, and how far that is, squared."""
+    """The parameter of the point of the edge ab closest to p, and its squared distance."""
     t = place_on_edge(p, a, b)[1]
     offset = advanced(minus(p, a), -t, minus(b, a))
     return t, dot(offset, offset)

@@ -72,7 +72,7 @@ def cofactors3(matrices: Tensor) -> Tensor:
 
 
 def inverses3(matrices: Tensor) -> tuple[Tensor, Tensor]:
-    """(3, 3, M) inverses, and the (M,) determinants of what they are of."""
+    """(3, 3, M) inverses, and the (M,) determinants of the matrices."""
     columns = matrices.unbind(1)
     rows = _crossed(*columns)
     determinants = (columns[0] * rows[0]).sum(0)
@@ -193,7 +193,7 @@ def _length(vectors: Tensor) -> Tensor:
 
 @runtime_checkable
 class StretchLaw(Protocol):
-    """The functions of a ``StretchMaterial``, whose methods call those of these files."""
+    """The functions of a ``StretchMaterial``, whose methods call the functions of this module."""
 
     @property
     def mu(self) -> Any: ...

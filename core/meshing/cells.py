@@ -114,7 +114,7 @@ FACE_CORNERS = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Cells that are cut first, then those that are full.
+    """Cells of a lattice: first the cut ones, then the full ones.
 
     Attributes:
         nodes: (N, 3) of the lattice.

@@ -162,7 +162,7 @@ def label_cell(
     triangle_labels: Any,
     sample_labels: Any,
 ) -> int:
-    """Numbers the fragments of material in one cell, and says how many there are.
+    """Number the fragments of material in one cell, and return their count.
 
     Points inside that see each other belong together, and so do triangles that meet in the cell.
 

@@ -22,7 +22,7 @@ from ..kernels.obstacles import choose_threads
 from ..potentials import GroundBarrier
 from ..potentials.ground import EmbeddedPoints
 from ..scene.friction import Coefficients
-from .obstacle_step import ObstacleStep, PointArrays, stopped_share, up
+from .obstacle_step import ObstacleStep, PointArrays, friction_stop_ratio, up
 
 
 class BarrierStep(ObstacleStep):
@@ -97,8 +97,10 @@ def barrier_proximal(start: Tensor, stiffness: Tensor) -> Tensor:
     )
     ratio = ratio.clamp(min=smallest_ratio(ratio.dtype), max=1.0)
     for _ in range(loops.MAX_ITERATIONS):
-        slope, curvature = barrier_derivatives(ratio)
-        change = (ratio - start + stiffness * slope) / (1.0 + stiffness * curvature)
+        first_derivative, second_derivative = barrier_derivatives(ratio)
+        change = (ratio - start + stiffness * first_derivative) / (
+            1.0 + stiffness * second_derivative
+        )
         ratio = (ratio - change).clamp(max=1.0)
     return ratio
 
@@ -192,7 +194,7 @@ class EmbeddedBarrierStep:
         velocities[2] += lifts / step
         tangential = points.gather(velocities[:2])
         speed = torch.linalg.vector_norm(tangential, dim=0)
-        stopped = stopped_share(speed, force * point_compliance / step, self._friction)
+        stopped = friction_stop_ratio(speed, force * point_compliance / step, self._friction)
         asked = torch.zeros_like(velocities[:2])
         points.add(stopped * tangential / safe, asked)
         count = torch.zeros_like(lifts)

@@ -56,7 +56,7 @@ class ObstacleStep(ABC):
         placed, normal, change = self._respond(positions[:, vertices], before, step, times)
         sliding = before - (before * normal).sum(0) * normal
         speed = torch.linalg.vector_norm(sliding, dim=0)
-        stopped = stopped_share(speed, change.clamp(min=0.0), self._friction) * sliding
+        stopped = friction_stop_ratio(speed, change.clamp(min=0.0), self._friction) * sliding
         velocities[:, vertices] = before + change * normal - stopped
         # A vertex moved on by its old tangential velocity; take back what friction stopped.
         positions[:, vertices] = placed - step * stopped
@@ -88,8 +88,8 @@ class ObstacleStep(ABC):
         """
 
 
-def stopped_share(speed: Tensor, change: Tensor, friction: Coefficients) -> Tensor:
-    """Return (S,) stopped shares, as ``kernels.obstacles.stopped_share`` does for one vertex."""
+def friction_stop_ratio(speed: Tensor, change: Tensor, friction: Coefficients) -> Tensor:
+    """Return (S,) ratios, as ``kernels.obstacles.friction_stop_ratio`` does for one vertex."""
     # The smallest positive divisor keeps a vertex at rest from becoming 0 / 0.
     slowed = friction.kinetic * change / speed.clamp(min=torch.finfo(speed.dtype).tiny)
     return torch.where(speed <= friction.static * change, torch.ones_like(speed), slowed)

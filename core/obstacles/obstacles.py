@@ -107,7 +107,7 @@ class Step(Protocol):
 
 
 class Obstacles:
-    """The ground and the colliders, as what moves meets them.
+    """The ground and the colliders, and the collision of bodies with them.
 
     Args:
         scene: whose obstacles they are.

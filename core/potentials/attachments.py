@@ -41,7 +41,7 @@ class AttachedVertices(NamedTuple):
     weights: NDArray[np.float64]
 
     def shares(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """(A, 5) vertices, and what each counts in x_a − Σ_j w_j x_j."""
+        """(A, 5) vertices, and the coefficient of each in x_a − Σ_j w_j x_j."""
         vertices = np.column_stack([self.vertices, self.corners]).astype(np.int64)
         return vertices, np.column_stack([np.ones(len(vertices)), -self.weights])
 

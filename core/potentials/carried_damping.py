@@ -367,12 +367,12 @@ class CarriedDamping(PrescribedPotential):
         # From each place of the past to the next later one, and at last to the end.
         past = sorted(step.history, key=lambda place: -place.seconds)
         ends = [*(place.seconds for place in past[1:]), 0.0]
-        whole, share = None, 0.0
+        whole, total = None, 0.0
         for (weight, _, since), until in zip(past, ends, strict=True):
-            share += weight
-            way = self._displacement(step, quantities, (frame, fraction), since, until)
-            way = tuple(share * part for part in way)
-            whole = way if whole is None else tuple(map(torch.add, whole, way))
+            total += weight
+            motion = self._displacement(step, quantities, (frame, fraction), since, until)
+            motion = tuple(total * part for part in motion)
+            whole = motion if whole is None else tuple(map(torch.add, whole, motion))
         assert whole is not None
         rigid, remainder = (part / step.seconds for part in whole)
         force = self._remainder(remainder, quantities)

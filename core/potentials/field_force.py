@@ -177,7 +177,7 @@ class FieldSamples:
         return (positions[:, self.corners] * self.weights).sum(1)
 
     def means(self, values: Tensor, count: int) -> Tensor:
-        """(K, N) means at so many vertices of (K, Q) values at the samples."""
+        """(K, N) means at ``count`` vertices of (K, Q) values at the samples."""
         spread = (values[:, None] * self.shares).flatten(1)
         means = values.new_zeros(len(values), count)
         return means.index_add(1, self.corners.flatten(), spread)
@@ -238,7 +238,7 @@ class FieldSampler:
 
 
 class _SampledBody:
-    """The tets of one body, and the material in those that were sampled before.
+    """The tets of one body, and the material of its tets that were sampled before.
 
     Args:
         mesh: its tets at rest.
@@ -434,7 +434,7 @@ def _balanced_masses(
 
 
 def _reach(field: ForceField) -> float | None:
-    """Return how far from its origin a field acts, in metres; None where no ball bounds it."""
+    """Return the reach of a field from its origin, in metres; None where no ball bounds it."""
     falloff = field.falloff
     is_ball = falloff.shape == "sphere" and field.shape == "point" and field.kind != "vortex"
     if falloff.max_distance is None or not is_ball or field.grid is not None:

@@ -199,7 +199,7 @@ class FieldFlow:
         self._corners = torch.tensor(_CORNERS, device=template.device).T.contiguous()[:, :, None]
 
     def at(self, parameters: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """(3, N) velocities in m/s, and (N,) how much they count, 0 outside of the box.
+        """(3, N) velocities in m/s, and their (N,) weights, which are 0 outside of the box.
 
         Args:
             parameters: (14,) matrix, speed and time, as ``ForceField.parameters`` has them.
@@ -337,7 +337,7 @@ class Law(ABC):
     def begin_frame(  # noqa: B027 (most have nothing to take)
         self, parameters: Tensor, positions: Tensor, frame: int
     ) -> None:
-        """Takes from (3, N) positions when a frame begins what is constant through it."""
+        """Take the values that stay constant through a frame from its first (3, N) positions."""
 
     @abstractmethod
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:

@@ -186,8 +186,8 @@ class SubmergedTets:
 
 
 class Buoyancy(PrescribedPotential):
-    """ρ g ∫ (level − z) dV over what is below the level: the weight of the fluid that a body
-    displaces, raised to the surface (Archimedes).
+    """The energy ρ g ∫ (level − z) dV over the volume below the level: the weight of the fluid that
+    a body displaces, raised to the surface (Archimedes).
 
     It is convex, since tets keep their volumes at rest in it, and so its second derivative needs no
     projection.

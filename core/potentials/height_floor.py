@@ -160,9 +160,9 @@ class _Flat:
 
     def hessians(self, projected: bool) -> Values:
         """(A, 12, 12) second derivatives in the corners, corner by corner, in N/m."""
-        slopes = self._heights.gradients.reshape(-1, 9)
+        gradients = self._heights.gradients.reshape(-1, 9)
         second_derivatives = 2.0 * self.energies * self._depths / FLOOR_RATIO**2
-        values = second_derivatives[:, None, None] * slopes[:, :, None] * slopes[:, None]
+        values = second_derivatives[:, None, None] * gradients[:, :, None] * gradients[:, None]
         if not projected:
             values += self._first_derivatives[:, None, None] * self._heights.hessians
         count, to_corners = len(values), self.shape_gradients

@@ -122,7 +122,7 @@ class PosedElasticity(Elasticity):
 
     @property
     def tets(self) -> Tets:
-        """The tets, whose rest shapes are those of the pose; explicit steps do without."""
+        """The tets, with the rest shapes of the pose; explicit steps do without."""
         if not self._written.is_current:
             self._write_rest_shapes()
         return self._tets
@@ -280,7 +280,7 @@ class _HeldTets:
         return HeldShapes(self._which.numpy(), *shapes, precision(low), precision(high))
 
     def hold_apart(self, tets: Tets, placed: Tensor, material: Material, balance: Tensor) -> None:
-        """Writes their rest shapes at (3, N) places, and what they push with there.
+        """Write the rest shapes of held tets at (3, N) places, and their forces there.
 
         Args:
             tets: all of the body, whose rest shapes become the same.

@@ -128,14 +128,14 @@ class Potential(ABC):
         return 0.0
 
     def begin_frame(self, positions: Tensor, frame: int) -> None:  # noqa: B027
-        """Takes from (3, N) positions when a frame begins what is constant through it."""
+        """Take the values that stay constant through a frame from its first (3, N) positions."""
 
     def set_down(self, frame: int, where: slice) -> None:  # noqa: B027 (most are not carried)
-        """Says that vertices are where a frame leads them as it begins, and nothing carries them
-        through it."""
+        """Announce that vertices are already where a frame leads them as it begins, and that
+        nothing carries them through it."""
 
     def begin_time_step(self, step: TimeStep) -> None:  # noqa: B027 (most have nothing to take)
-        """Takes from the start of an implicit step what is constant through it."""
+        """Take the values that stay constant through an implicit step from its start."""
 
     @abstractmethod
     def energy(self, positions: Tensor) -> Tensor:
@@ -248,15 +248,15 @@ class PrescribedPotential(Potential):
         return energy
 
     def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
-        """In joules, what a change of the parameters adds to the energy."""
+        """The energy in joules that a change of the parameters adds."""
         return self.energy_with(after, positions) - self.energy_with(before, positions)
 
     def change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
-        """``energy_change``, with whatever parameters afterwards."""
+        """The ``energy_change``; the parameters afterwards are undefined."""
         return self.energy_change(before, after, positions)
 
     def energy_at(self, positions: Tensor, frame: int) -> Tensor:
-        """In joules, after a frame."""
+        """The energy after a frame, in joules."""
         if self.is_constant:
             return self.energy(positions)
         return self.energy_with(self.at(frame, 0.0), positions)

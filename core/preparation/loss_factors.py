@@ -129,7 +129,7 @@ def slowest_vibration(body: SoftBody) -> Vibration:
 def _lowest(
     stiffness: csr_array, rigid: FloatArray, points: FloatArray, mass: FloatArray
 ) -> tuple[float, FloatArray]:
-    """The lowest eigenvalue of a matrix, and its vector of length 1, beside what is rigid.
+    """The lowest eigenvalue of a matrix beyond the rigid motions, and its vector of length 1.
 
     Args:
         stiffness: (3n, 3n), symmetric, in 1/s².

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Refuses bodies that begin inside of what they are to land on. No torch here."""
+"""Refuse bodies that start inside the ground or a sphere. No torch here."""
 
 from __future__ import annotations
 

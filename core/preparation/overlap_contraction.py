@@ -123,7 +123,7 @@ class InitialConfiguration:
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """(O + 1,) index of the first vertex of each object among those of the surfaces."""
+        """(O + 1,) index of the first vertex of each object among the vertices of all surfaces."""
         counts = [len(body.embedding.indices) for body in self.bodies]
         counts += [len(points) for points in self._colliders]
         return np.cumsum([0, *counts])

@@ -39,7 +39,7 @@ def pinned_tet_vertices(embedding: Embedding, pinned: NDArray[np.int32]) -> NDAr
 def transfer_path(
     rest: NDArray[np.float64], path: NDArray[np.float64], vertices: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Paths of tet vertices from those of the pinned points beside them.
+    """The paths of tet vertices, from the paths of the pinned points beside them.
 
     The rigid motion that fits the points best is followed exactly; what the points do beyond it
     is interpolated from the nearest ones by inverse distance.

@@ -138,7 +138,7 @@ def with_pose(body: SoftBody) -> SoftBody:
 
 
 def with_detail(body: SoftBody, before: SoftBody) -> SoftBody:
-    """The body with a skin that is seen exactly where its animation has it, in its pose; what is
+    """The body whose visible mesh is exactly where its animation has it, in its pose; what is
     refined is not, and is left out.
 
     Args:

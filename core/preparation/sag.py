@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Estimate how far a body sags by its weight, free and from its pins, and the viscosity that new
-bodies get.
+"""Estimate the sag of a body by its weight, free and from its pins, and the viscosity of new
+bodies.
 
 A block of height H that stands on its face carries ρ g (H − z) at height z, strains by that over E,
 and is lower by ρ g H² / 2E in all, and by P H / AE more under a load P. A column taller than its

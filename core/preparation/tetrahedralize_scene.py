@@ -100,7 +100,7 @@ class _Pose:
 
 @dataclass(frozen=True, eq=False)
 class _Fill:
-    """A surface in its own axes, and the body with its tetrahedra and what of them touches."""
+    """A surface in its own axes, and the body with its tetrahedra and its contact surface."""
 
     surface: SurfaceMesh
     body: SoftBody
@@ -306,7 +306,7 @@ def _smooth(body: SoftBody, surface: SurfaceMesh | TetMesh) -> SoftBody:
     skin, mesh = body.skin, body.mesh
     if skin is None or skin.embedding is None or not isinstance(mesh, TetMesh):
         return body
-    if _touches_as_seen(body):
+    if _collides_as_visible_mesh(body):
         # What is kept apart is where the tets take it linearly, and nothing else may be seen.
         return body
     is_pinned = np.zeros(len(mesh.vertices), dtype=bool)
@@ -325,8 +325,8 @@ def _smooth(body: SoftBody, surface: SurfaceMesh | TetMesh) -> SoftBody:
     return replace(body, skin=replace(smooth(skin), refined=refined))
 
 
-def _touches_as_seen(body: SoftBody) -> bool:
-    """Whether it touches with points of the mesh that is seen, all of them or some."""
+def _collides_as_visible_mesh(body: SoftBody) -> bool:
+    """Whether a body collides with points of the visible mesh, all of them or some."""
     touching, seen = body.contact_surface, body.seen_surface
     return touching is not None and seen is not None and touching.embedding is seen.embedding
 

@@ -38,8 +38,8 @@ _SPACING_EDGES = 0.5
 def with_painted_settings(
     body: SoftBody, surface: SurfaceMesh, mesh: TetMesh, filled: SurfaceMesh | None = None
 ) -> SoftBody:
-    """A body of tetrahedra, with one value a tet of what is painted on its surface; friction stays
-    painted on that.
+    """A body of tetrahedra, with one value a tet of each setting painted on its surface; friction
+    stays painted on that.
 
     Args:
         body: with the settings that factors are on.

@@ -158,7 +158,7 @@ def choice(value: object, choices: object, what: str) -> None:
 
 
 def whole_number(value: object, what: str) -> int:
-    """An int, whatever kind of integer it is."""
+    """Return an integer of any kind as an int."""
     try:
         return operator.index(value)  # type: ignore[arg-type]
     except TypeError as error:

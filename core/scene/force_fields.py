@@ -260,7 +260,7 @@ class ForceField(DescribedForce):
 @tracks_tensors
 @dataclass(eq=False)
 class Wind(DescribedForce):
-    """Air that takes along what has mass: the acceleration ``drag`` (w − v) at the velocity v.
+    """Moving air that drags bodies along: the acceleration ``drag`` (w − v) at the velocity v.
 
     What falls through it ends at the speed w + g / drag.
 

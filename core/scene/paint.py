@@ -78,7 +78,7 @@ class Paint:
 
 @dataclass(eq=False)
 class SurfacePaint:
-    """Factors on a surface, for what touches in its place.
+    """Factors on a surface, for the contact surface that replaces it.
 
     Args:
         points: (V, 3) of the surface at rest, in metres.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""When a body gives way for good, and how far. No torch here."""
+"""The plasticity of a body: the onset, rate and limit of lasting deformation. No torch here."""
 
 from __future__ import annotations
 

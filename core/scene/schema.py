@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Whether what a file says is of the types that the code declares."""
+"""Checks of the content of files against the types that the code declares."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def check_members(kind: type, members: Mapping[str, object]) -> None:
 
 
 def check_kinds(item: object, what: str) -> None:
-    """Checks the members of a dataclass that are to be names or other descriptions, alone or in a
-    list, such as the goals of a skin, and those that are true or false.
+    """Check the members of a dataclass that are names, descriptions or lists of them, such as the
+    goals of a skin, and those that are true or false.
 
     Raises:
         SceneError: when one is of another kind.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stitches between bodies, and when what holds lets go. No torch here."""
+"""Stitches between bodies, and releases of pins, goals and attachments. No torch here."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr, flush=True)
         return 1
     except KeyboardInterrupt:
-        said = "stopped. Finished runs are kept, and the same command resumes."
-        print(f"error: {said}", file=sys.stderr, flush=True)
+        message = "stopped. Finished runs are kept, and the same command resumes."
+        print(f"error: {message}", file=sys.stderr, flush=True)
         return INTERRUPTED
 
 

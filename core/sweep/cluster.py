@@ -130,8 +130,8 @@ def _rows(
         if unfit:
             workers = _fit_workers(client, unfit)
             if not workers:
-                said = "; ".join(f"{worker}: {reason}" for worker, reason in unfit.items())
-                raise SuppleError(f"No worker is left to go on: {said}")
+                reasons = "; ".join(f"{worker}: {reason}" for worker, reason in unfit.items())
+                raise SuppleError(f"No worker is left to go on: {reasons}")
         future = client.submit(_run_there, request, threads, pure=False, workers=workers)
         sent[future] = request
         return future

@@ -97,8 +97,8 @@ class Sweep:
                     raise SceneError(f"{name} needs a list of values, or limits.")
         lengths = {name: _length(axis) for name, axis in self.lists.items()}
         if len(set(lengths.values())) > 1:
-            said = ", ".join(f"{name} {length}" for name, length in lengths.items())
-            raise SceneError(f"The lists must have as many values as each other: {said}.")
+            counts = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            raise SceneError(f"The lists must have as many values as each other: {counts}.")
         for name in ("samples", "threads", *(["frames"] if self.frames is not None else [])):
             count = getattr(self, name)
             if isinstance(count, bool) or not isinstance(count, int) or count < 1:

@@ -92,8 +92,8 @@ def write_page(folder: Path, rows: Sequence[Row], settings: Sequence[str]) -> No
             lines.append(f'<span class="failed">{page.text(row["error"])}</span>')
         cards.append(page.card(name if name and (folder / name).exists() else "", lines))
     failed = sum(bool(row.get("error")) for row in rows)
-    said = f"{len(rows)} runs" + (f", {failed} failed" if failed else "")
-    body = f'<p>{said}. <a href="{TABLE}">{TABLE}</a></p>{"".join(parts)}<h2>Last frames</h2>'
+    summary = f"{len(rows)} runs" + (f", {failed} failed" if failed else "")
+    body = f'<p>{summary}. <a href="{TABLE}">{TABLE}</a></p>{"".join(parts)}<h2>Last frames</h2>'
     page.write(folder / PAGE, f"Sweep {folder.name}", body + page.cards(cards))
 
 

@@ -95,7 +95,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _axes(listed: ListFile, place: Place, table: Any) -> dict[str, Axis]:
-    """The values by the names of settings, whose dots may be those of tables."""
+    """The values by the names of settings; dots of names may come from tables."""
     if not isinstance(table, dict):
         raise listed.error(place, f"[{place[0]}] must be a table of settings.")
     axes: dict[str, Axis] = {}

@@ -135,7 +135,7 @@ def _is_constant(value: Any) -> bool:
 
 
 def _fitting(item: Any, member: str, value: Value) -> Value | tuple[float, ...]:
-    """Whole numbers as floats, but for what is counted: 1 and 1.0 are one setting."""
+    """Turn whole numbers into floats, except counts: 1 and 1.0 are one setting."""
     if isinstance(value, list):
         return tuple(map(float, value))
     if type(value) is not int:

@@ -41,8 +41,8 @@ def run_one(request: dict[str, Any]) -> Row:
             Supple that is wanted.
     """
     if request["version"] != version():
-        said = f"it runs Supple {version()}, and the sweep needs {request['version']}"
-        return {"error": said, "unfit": VERSION}
+        reason = f"it runs Supple {version()}, and the sweep needs {request['version']}"
+        return {"error": reason, "unfit": VERSION}
     folder, index = Path(request["folder"]), int(request["index"])
     row: Row = {}
     try:

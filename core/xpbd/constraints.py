@@ -93,8 +93,8 @@ class Constraints(ABC):
         )
 
     def follow_rest_shape(self, elasticity: Elasticity) -> None:
-        """Takes the rest shape that the tets have now, where it is another one, for the steps that
-        ``set_step`` is told of next."""
+        """Take the present rest shape of the tets, if it has changed, for the steps after the next
+        ``set_step``."""
         keyed = elasticity.rest_shape
         if keyed is not None and keyed.changes != self._rest_shape_changes:
             self.set_rest_shape(elasticity)
@@ -103,7 +103,7 @@ class Constraints(ABC):
     _rest_shape_changes = -1
 
     def set_rest_shape(self, elasticity: Elasticity) -> None:
-        """Takes the rest shape that the tets have now."""
+        """Take the present rest shape of the tets."""
         tets = elasticity.tets
         self._gradients = tets.shape_gradients[:, :, self._order]
         #: (M,) in m³.

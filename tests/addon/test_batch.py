@@ -40,7 +40,7 @@ def folder(addon: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pa
     empty_file()
 
 
-def problem(_words: object) -> str:
+def problem(_options: object) -> str:
     return ""
 
 
@@ -75,12 +75,14 @@ def test_a_shot_takes_what_all_have_and_its_own_and_a_cache_where_files_are_shar
     )
     soft, stiff, broken = shots.read(path, problem)
     assert (soft.command, soft.output) == ("bake", folder / "soft_baked.blend")
-    assert {"--frames=1-3", "--set=ground_height=0.5", "--set=Cube.young=10000.0"} <= {*soft.words}
-    assert str(folder / "supple_cache" / "soft") in soft.words
+    assert {"--frames=1-3", "--set=ground_height=0.5", "--set=Cube.young=10000.0"} <= {
+        *soft.options
+    }
+    assert str(folder / "supple_cache" / "soft") in soft.options
     assert stiff.output == folder / "new" / "stiff.blend"
-    assert {"--frames=2-4", "--set=Cube.young=1000000.0"} <= {*stiff.words}
+    assert {"--frames=2-4", "--set=Cube.young=1000000.0"} <= {*stiff.options}
     assert (broken.name, broken.command, broken.output) == ("broken", "simulate", None)
-    assert "--cache" not in broken.words
+    assert "--cache" not in broken.options
     assert soft.fingerprint() not in (stiff.fingerprint(), broken.fingerprint())
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, runs
-from supple.addon.capture.captured import GoneError
+from supple.addon.capture.captured import RemovedError
 from supple.addon.playback import mesh_cache
 from supple.addon.worker import session
 from supple.core.errors import SuppleError
@@ -164,7 +164,7 @@ def test_a_simulation_ends_when_its_only_body_is_none_any_more(scene, add_body, 
     scene.frame_end = 250
     run = _under_way()
     obj.supple.enabled = False
-    with pytest.raises(GoneError, match=r"^Cube is not a soft body anymore\.$"):
+    with pytest.raises(RemovedError, match=r"^Cube is not a soft body anymore\.$"):
         run.step()
     assert "resumes from there" in run.cancel()
     assert not session.is_running()

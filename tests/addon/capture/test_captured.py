@@ -6,7 +6,7 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from supple.addon.capture.captured import GoneError
+from supple.addon.capture.captured import RemovedError
 from supple.addon.capture.scene import capture
 
 
@@ -27,7 +27,7 @@ def test_it_is_told_when_no_body_is_left(add_body):
     # What is unlinked from all collections stays in the file, in no scene.
     bpy.context.collection.objects.unlink(second)
     assert second.name in bpy.data.objects
-    with pytest.raises(GoneError, match=r"^First, Second are not soft bodies anymore\.$"):
+    with pytest.raises(RemovedError, match=r"^First, Second are not soft bodies anymore\.$"):
         captured.check_left()
     first.supple.enabled = True
     captured.check_left()

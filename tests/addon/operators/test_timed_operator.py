@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from supple.addon import runs
-from supple.addon.capture.captured import GoneError
+from supple.addon.capture.captured import RemovedError
 from supple.addon.operators.base import TimedOperator, _why_busy
 from supple.core.errors import SuppleError
 
@@ -114,7 +114,7 @@ def test_esc_cancels_what_lets_nothing_else_happen_while_the_animation_plays(mon
 
 def test_what_there_is_nothing_left_for_ends_and_leaves_redo_what_it_has(monkeypatch) -> None:
     monkeypatch.setattr(runs, "current", None)
-    work = Work(GoneError("Cube is not a soft body anymore."))
+    work = Work(RemovedError("Cube is not a soft body anymore."))
     operator = Operator(work)
     operator.changes_meanwhile = True
     assert operator.modal(CONTEXT, event("TIMER")) == {"CANCELLED"}

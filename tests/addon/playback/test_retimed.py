@@ -167,7 +167,7 @@ def test_what_modifiers_make_of_frames_is_taken_as_it_is_shown(scene, add_body, 
     assert (playback.filepath, refined.filepath) == files
     end = shown.start + len(shown.frames)
     visible = expected[FRAMES.index(shown.start) : FRAMES.index(end)]
-    np.testing.assert_allclose(shown.seen, visible, atol=TOLERANCE)
+    np.testing.assert_allclose(shown.refined, visible, atol=TOLERANCE)
     assert shown.frames.shape == (len(visible), len(obj.data.vertices), 3)
     # The vertices are those of the same moment.
     if change is slow_down:

@@ -24,10 +24,10 @@ def keep(path: Path) -> None:
 
 def test_the_share_grows_with_what_any_process_keeps(folder: Path) -> None:
     files = sorted(warm_up._index_files())
-    shares = [warm_up.kept_share()]
+    shares = [warm_up.kept_ratio()]
     for place, name in files:
         keep(folder / place / name)
-        shares.append(warm_up.kept_share())
+        shares.append(warm_up.kept_ratio())
     assert shares[0] == 0.0 and shares[-1] == 1.0
     assert shares == sorted(shares)
     assert shares[len(files) // 2] == pytest.approx(0.5, abs=0.01)
@@ -44,12 +44,12 @@ def test_what_came_with_the_extension_counts_beside_what_is_kept(
         there = folder / "shipped" / "of this machine" / path
         there.parent.mkdir(parents=True, exist_ok=True)
         there.touch()
-    assert warm_up.kept_share() == pytest.approx(0.5, abs=0.01)
+    assert warm_up.kept_ratio() == pytest.approx(0.5, abs=0.01)
     for (place, name), _ in indices[half:]:
         keep(folder / place / name)
-    assert warm_up.kept_share() == 1.0
+    assert warm_up.kept_ratio() == 1.0
     monkeypatch.setattr(shipped_loops, "name", lambda: "of another one")
-    assert warm_up.kept_share() == pytest.approx(0.5, abs=0.01)
+    assert warm_up.kept_ratio() == pytest.approx(0.5, abs=0.01)
 
 
 def test_what_older_files_left_and_other_installations_keep_does_not_count(folder: Path) -> None:
@@ -58,9 +58,9 @@ def test_what_older_files_left_and_other_installations_keep_does_not_count(folde
     for other in (f"{stem}9.{python}.nbi", f"{stem}.py30.nbi", f"{stem}.{python}.1.nbc"):
         keep(folder / place / other)
     keep(folder / "kernels_1f" / name)
-    assert warm_up.kept_share() == 0.0
+    assert warm_up.kept_ratio() == 0.0
 
 
 def test_without_a_folder_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    assert warm_up.kept_share() == 0.0
+    assert warm_up.kept_ratio() == 0.0

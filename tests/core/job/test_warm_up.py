@@ -71,7 +71,7 @@ def used():
     return {(loop.__name__, str(types)) for loop in loops for types in loop.signatures}
 
 warm_up.prepare_everything(threading.Event())
-print("kept:", warm_up.kept_share())
+print("kept:", warm_up.kept_ratio())
 before = used()
 corners = np.array([[x, y, z] for x in (0.0, 1) for y in (0.0, 1) for z in (0.001, 1)])
 tets = [[0, 4, 2, 1], [6, 2, 4, 7], [3, 1, 2, 7], [5, 4, 1, 7], [1, 4, 2, 7]]
