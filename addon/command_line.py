@@ -419,7 +419,7 @@ def _ctrl_c_raises() -> Iterator[None]:
     try:
         yield
     finally:
-        # None is a handler that is none of Python's.
+        # None stands for a handler that Python did not install.
         if before is not None:
             signal.signal(signal.SIGINT, before)
 

@@ -2,7 +2,7 @@
 """Implicit Euler at one step a frame: a monkey falls half a metre and comes to rest.
 
 What a frame takes and how many Newton iterations, converged to 1 mm/s; and where the time goes.
-The monkey is a surface, as add-on and scripts take it: what is seen meets the ground.
+The monkey is a surface, as add-on and scripts take it: the visible mesh meets the ground.
 With the settings that nobody changed, friction of the ground among them, and beside them without
 friction; and what *Automatic* takes instead. Each case runs in a process of its own.
 

@@ -22,7 +22,7 @@ from .printed import printed
 
 FRAMES, REPEATS = 40, 3
 EDGE_LENGTH, HEIGHT, YOUNG, POISSON = 0.232, 0.5, 3e4, 0.45
-#: How often the visible mesh is subdivided: it is what touches.
+#: How often the visible mesh, which collides, is subdivided.
 CASES = {"as it is": 0, "subdivided twice": 2}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulates a scene through the add-on, as an artist does, and measures what is seen of it."""
+"""Simulates a scene through the add-on, as an artist does, and measures the visible mesh."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Simulated:
 
     Args:
         job: where they are; in a folder that may be gone once the next is simulated.
-        visible: the surface that is seen.
+        visible: the visible surface.
         positions: (F, V, 3) of it in each frame, in metres in the world.
     """
 

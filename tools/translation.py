@@ -15,10 +15,14 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-# Folders of sources with messages; kernels and the solver's algebra have none.
-MESSAGE_FOLDERS = (
+# Folders and files of sources with messages that the window shows; kernels have none.
+MESSAGE_SOURCES = (
     *("addon", "core/geometry", "core/job", "core/meshing", "core/preparation"),
-    *("core/scene", "core/potentials", "core/integrators", "core/adjoint"),
+    *("core/scene", "core/potentials", "core/integrators", "core/adjoint", "core/minimizers"),
+    *("core/results", "core/linear_solvers/direct.py", "core/materials/material.py"),
+    *("core/materials/st_venant_kirchhoff.py", "core/compiled.py", "core/devices.py"),
+    *("core/errors.py", "core/releases.py", "core/settled_start.py", "core/simulator.py"),
+    *("core/state.py", "core/suggestion.py"),
 )
 _TWO_WORDS = re.compile(r"[A-Za-z]{2,}[.,:;!?]? [A-Za-z0-9{]")
 
@@ -31,8 +35,8 @@ def interface_texts() -> list[str]:
     from supple import addon
 
     texts = [*_labels(addon.CLASSES)]
-    for folder in MESSAGE_FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.py")):
+    for source in map(ROOT.joinpath, MESSAGE_SOURCES):
+        for path in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
             texts += message_templates(path.read_text(encoding="utf-8"))
     return list(dict.fromkeys(texts))
 

@@ -24,15 +24,15 @@ def scene_intersections(simulator: Simulator) -> int:
         positions.append(points)
         triangles.append(faces + count)
         count += len(points)
-    # Where they have been led, which may be short of where they were to go.
-    led = state.colliders
+    # Their reached positions, which may be short of their targets.
+    reached = state.colliders
     for collider in scene.meshes:
         size = len(collider.at(0))
-        if led is None:
+        if reached is None:
             positions.append(collider.at(state.frame))
         else:
-            positions.append(led[:size])
-            led = led[size:]
+            positions.append(reached[:size])
+            reached = reached[size:]
         triangles.append(collider.triangles + count)
         count += size
     return count_intersections(np.concatenate(positions), np.concatenate(triangles))

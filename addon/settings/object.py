@@ -48,7 +48,7 @@ def _break_force(name: str, panel: str, what: str, more: str = "") -> Setting:
         name,
         "Break Force (N)",
         number(0.0, low=0.0, soft=(None, 1e4), precision=2, step=100),
-        f"Pull at which {what} let go for good. 0 never lets go. 10 N carry 1 kg{more}",
+        f"Pull at which {what} let go for good, or 0 to never let go. 10 N carry 1 kg{more}",
         panel=panel,
     )
 
@@ -167,8 +167,8 @@ MATERIAL = [
         "poisson",
         "Poisson's Ratio",
         number(0.45, low=-1.0, high=0.5, soft=(0.0, 0.49), precision=3, step=1),
-        "How much the sides bulge when the body is pressed. 0 does not bulge, like cork. "
-        "0.49 nearly keeps the volume, like rubber and flesh. Must be below 0.5",
+        "How much the sides bulge when the body is pressed: 0 not at all, like cork, 0.49 nearly "
+        "keeps the volume, like rubber and flesh. Must be below 0.5",
         panel="volume and damping",
     ),
     Setting(
@@ -193,9 +193,9 @@ MATERIAL = [
         "damping",
         "Damping (1/s)",
         number(0.5, low=0.0, soft=(None, 10.0), precision=2, step=10),
-        "Damping of all motion, in proportion to mass. It also slows falling and turning, "
-        "like syrup. Motion that comes from animated pins or goals is kept. At 0.5 the speed "
-        "falls to 60 % in a second",
+        "Damping of all motion, in proportion to mass. It also slows falling and turning, like "
+        "syrup, but not the motion of animated pins and goals. At 0.5 the speed falls to 60 % in "
+        "a second",
         panel="volume and damping",
         captured="damping",
         paint=0.0,
@@ -286,10 +286,9 @@ FORCES = [
         "pressure",
         "Pressure (Pa)",
         number(soft=(-1e5, 1e6), precision=0, step=10_000),
-        "Pressure of the gas inside, above the pressure around the body. Positive values "
-        "inflate, negative values suck in. The gas fills the hollows of the mesh, such as a "
-        "ball with a Solidify modifier. A mesh without hollows swells as a whole. Car tire "
-        "2e5, party balloon 2e3",
+        "Pressure of the gas inside, above the pressure around the body: positive inflates, "
+        "negative sucks in. The gas fills the hollows of the mesh, or the whole mesh if it has "
+        "none. Car tire 2e5, party balloon 2e3",
         panel="forces",
         is_keyed=True,
     ),

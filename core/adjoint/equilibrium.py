@@ -58,7 +58,7 @@ _RUBS = (
 
 class EquilibriumAdjoint:
     """With G(x, p) = 0, the gradient of all energies, ∂L/∂p = −(∂G/∂p)ᵀ λ with H λ = ∂L/∂x. It does
-    not hang on where a body came from.
+    not depend on where a body came from.
 
     Args:
         system: that was solved for.

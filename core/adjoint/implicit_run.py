@@ -233,7 +233,7 @@ class ImplicitRun:
     """Records the steps of a run, and goes back through them.
 
     A step ends at the x of G(x, s, p) = 0, the gradient of its incremental potential, with s the
-    state that it began at and p the quantities. Where L hangs on x by g = ∂L/∂x, λ with
+    state that it began at and p the quantities. Where L depends on x by g = ∂L/∂x, λ with
     (∂G/∂x)ᵀ λ = g gives ∂L/∂s = −(∂G/∂s)ᵀ λ and ∂L/∂p = −(∂G/∂p)ᵀ λ (docs/gradients.md).
 
     Args:

@@ -86,7 +86,7 @@ def match_shape(
 
     Raises:
         SceneError: when shapes do not fit the body or are not finite, or there are no gradients.
-        InstabilityError: when the shapes do not tell of the stiffness.
+        InstabilityError: when the shapes do not depend on the stiffness.
     """
     prepared = prepare(scene)[0]
     matched = chosen_body(prepared, body)

@@ -110,7 +110,7 @@ def plastic_adjoint(
 
 class CompiledPlasticAdjoint:
     """The compiled side of ``PlasticAdjoint``, with the same methods; forces that autograd
-    differentiates are so by shape gradients, others tell of these through ``products``.
+    differentiates are so by shape gradients, others report these through ``products``.
 
     Args:
         system: whose tets flow.

@@ -108,7 +108,7 @@ def refuse_flow(scene: Scene) -> None:
     """Refuse plastic flow where the rest depends on its history.
 
     Raises:
-        SceneError: where what bodies come to rest in hangs on how they have flowed on the way.
+        SceneError: where the equilibrium depends on the plastic flow on the way to it.
     """
     names = [body.name for body in scene.bodies if body.plasticity is not None]
     if names:
@@ -157,7 +157,7 @@ def refuse_sliding(scene: Scene) -> None:
 
     Raises:
         SceneError: on what no rest shape is sought with: fields, which go by masses that it has a
-            part in, and friction, with which an equilibrium hangs on the way to it.
+            part in, and friction, with which an equilibrium depends on the path to it.
     """
     fields = [force.name for force in scene.forces if isinstance(force, ForceField)]
     if fields:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Simulations that hang on autograd's tape."""
+"""Simulations on autograd's tape."""
 
 from __future__ import annotations
 

@@ -434,9 +434,10 @@ def rigid_motion(
     """
     middle, change = (0.5 * (start + end)).T, (end - start).T
     motion = rigid_velocity(torch.ones_like(middle[0]), middle, change, offsets)
-    centre, shift, chord = motion
-    length = chord.square().sum(1, keepdim=True).clamp(min=torch.finfo(chord.dtype).tiny).sqrt()
-    rotation = chord * (2.0 * torch.atan(0.5 * length) / length)
+    centre, shift, tangent = motion
+    length = tangent.square().sum(1, keepdim=True)
+    length = length.clamp(min=torch.finfo(tangent.dtype).tiny).sqrt()
+    rotation = tangent * (2.0 * torch.atan(0.5 * length) / length)
     remainder = (change - motion.at(middle, groups)).T
     return RigidMotion(centre - 0.5 * shift, shift, rotation, remainder)
 

@@ -123,7 +123,7 @@ class TetFlow:
     """Plastic flow of tets: compiled loops on a CPU, torch passes on CUDA.
 
     A stiffness that is keyed to k makes the moduli k times as large, and no tet stronger. How tets
-    flow hangs on ratios alone, so that yield stress and hardening count 1/k as much instead.
+    flow depends on ratios alone, so that yield stress and hardening count 1/k as much instead.
 
     Args:
         elasticity: whose tets they are.

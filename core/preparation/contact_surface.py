@@ -167,9 +167,9 @@ class Verdict:
     """The kind of surface in contact, and the reason for it.
 
     Args:
-        kind: the mesh that is seen, the same where it crosses itself, a simpler copy of it, or the
-            boundary of the tetrahedra.
-        reason: in words; empty where it is the mesh, or what was asked for.
+        kind: the visible mesh, without or with parts that intersect each other, a simpler copy of
+            it, or the boundary of the tetrahedra.
+        reason: for messages; empty for the mesh and for the choice of the user.
     """
 
     kind: Kind
@@ -190,7 +190,7 @@ def with_contact_surfaces(
 
     Args:
         body: with tetrahedra, made of a surface.
-        surface: that is seen.
+        surface: the visible mesh.
         has_contact: whether there is contact, not the ground and spheres alone.
         is_affordable: whether the mesh may touch where it is dense and no copy can.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The points of bodies that obstacles meet: of the surface that is seen, else the vertices.
+"""The points of bodies that obstacles meet: of the visible surface, else the vertices.
 No torch here.
 """
 

@@ -113,7 +113,7 @@ class Collider:
         vertices: channel of the (V, 3) positions in metres; (V, 3) where it stands still, or
             (T, V, 3) samples, become one.
         triangles: (F, 3) vertex indices.
-        friction: static Coulomb coefficient; None is that of what touches it.
+        friction: static Coulomb coefficient; None is that of the other object.
         kinetic_friction: once something slides; None is the static one.
         thickness: of a skin around the mesh, to either side, in metres.
         name: what messages call it.

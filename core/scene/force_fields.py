@@ -93,7 +93,7 @@ class VelocityGrid:
 
 
 def _compact(array: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Blender's caches hold numbers of half precision unless they are told otherwise."""
+    """Blender's caches hold numbers of half precision unless their settings say otherwise."""
     single = np.ascontiguousarray(array, dtype=np.float32)
     with np.errstate(over="ignore"):
         half = single.astype(np.float16)

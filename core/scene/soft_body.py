@@ -71,7 +71,7 @@ class SoftBody:
         kinetic_friction: once it slides; None is the static one.
         touching: what of a body made of a surface touches others and the ground: the ``mesh`` that
             is seen, the boundary of its ``tetrahedra``, or ``automatic``, the mesh where it can.
-        contact_surface: what touches others; None is the boundary of the tetrahedra.
+        contact_surface: the surface that collides; None is the boundary of the tetrahedra.
         seen_surface: what the ground and spheres meet; None is the vertices of the tetrahedra.
         self_contact: whether it touches itself, where the contact has bodies do.
         field_weight: how much of the scene's force fields and wind acts on it; None is all.

@@ -46,10 +46,10 @@ def test_three_numbers(add_body: AddBody, scene: bpy.types.Scene) -> None:
         ("Cube.yuong", 1, "An object such as Cube has no setting 'yuong'. Did you mean young?"),
         ("ground_hight", 1, "The scene has no setting 'ground_hight'. Did you mean ground_height?"),
         ("Ball.young", 1, "Ball.young: the scene Scene has no object Ball."),
-        ("Cube.young", "soft", "Cube.young cannot be 'soft': it is a number from "),
-        ("Cube.poisson", "7", "Cube.poisson cannot be 7: it is a number from -1 to 0.5"),
+        ("Cube.young", "soft", "Cube.young cannot be 'soft': write a number from "),
+        ("Cube.poisson", "7", "Cube.poisson cannot be 7: write a number from -1 to 0.5"),
         ("self_contact", "maybe", "self_contact cannot be 'maybe': write true or false."),
-        ("Cube.model", "jam", "Cube.model cannot be 'jam': it is one of stable_neo_hookean"),
+        ("Cube.model", "jam", "Cube.model cannot be 'jam': choose one of stable_neo_hookean"),
     ],
 )
 def test_what_cannot_be_is_said(add_body: AddBody, scene, name, value, said) -> None:

@@ -51,7 +51,7 @@ def run() -> Subject:
         "cube that two "
         f"plates squeeze by {2 * SQUEEZE / 0.2:.0%}. Further, there are a bar that is twisted "
         f"{TURNS:g} times and folds on "
-        f"itself as its ends are led together, and {BALLS} balls that fall into a bowl. Implicit "
+        f"itself as its ends are moved together, and {BALLS} balls that fall into a bowl. Implicit "
         "Euler to the usual tolerance.",
         source="`verification/exact_intersections.py`, which decides with whole numbers what "
         "rounding leaves open.",

@@ -54,7 +54,7 @@ def _check(label: str, strain: float) -> Check:
 
 
 def _body(strain: float = 0.0) -> SoftBody:
-    """All vertices outside are led to a strain that grows from frame to frame, or none are."""
+    """All vertices outside are moved to a strain that grows from frame to frame, or none are."""
     mesh = block((2, 2, 2), SIZE)
     body = SoftBody(
         *(mesh, StableNeoHookean(YOUNG, POISSON)),

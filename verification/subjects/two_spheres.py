@@ -23,7 +23,7 @@ from ..hertz_ball import Ball
 from ..meshes import graded_ball
 
 RADIUS, YOUNG, POISSON = 0.1, 1e6, 0.3
-# How far the caps are led towards each other; contact radii are up to a fiftieth of the balls'.
+# How far the caps are moved towards each other; contact radii are up to a fiftieth of the balls'.
 DEPTHS = (2e-5, 4e-5, 8e-5)
 DISTANCE = 1e-6
 GRADING, SHELLS = 32.0, (8, 12, 16, 20)
@@ -65,7 +65,7 @@ def run() -> Subject:
     return Subject(
         title="Two balls pressed together",
         text=f"Two equal balls (radius {RADIUS} m, E = {YOUNG:g} Pa, ν = {POISSON}, linear "
-        "elasticity) are led towards each other by their far halves, in steps of a second. "
+        "elasticity) are moved towards each other by their far halves, in steps of a second. "
         f"Their surfaces push each other within {1e6 * DISTANCE:g} µm. The force is the pins'. "
         "The approach is that of the centres of mass, less the gap at the start and with the gap "
         "that is left at the poles. It is the depth by which the balls would overlap if they kept "

@@ -234,7 +234,7 @@ def test_a_longer_run_goes_on_from_the_checkpoint_that_is_left(file, folder):
 def test_a_frame_that_is_gone_is_made_again_with_a_warning(file, folder):
     (folder / "frames" / "000001.npy").unlink()
     opened = reopened()
-    assert "000001.npy is missing: what is damaged is made again" in opened.warning
+    assert "000001.npy is missing: the damaged parts are made again" in opened.warning
     assert opened.reached == 0
     assert "Simulated frames 1 to 4" in actions.simulate(bpy.context)
 

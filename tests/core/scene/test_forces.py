@@ -197,7 +197,7 @@ def test_what_says_that_it_is_stiff_is_left_to_implicit_steps() -> None:
 
 
 def test_what_has_no_energy_is_no_force() -> None:
-    with pytest.raises(SceneError, match=r"9\.81 is no force"):
+    with pytest.raises(SceneError, match=r"9\.81 is not a force"):
         Scene([body()], forces=[9.81])  # type: ignore[list-item]
 
 

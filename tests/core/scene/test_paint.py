@@ -59,7 +59,7 @@ def test_a_setting_may_have_one_value_a_tet_and_no_other_number_of_them(
 def test_a_surface_has_no_tets_that_settings_could_differ_in() -> None:
     surface = SurfaceMesh(CORNERS, FACES)
     for options in ({"density": np.ones(6)}, {"material": StableNeoHookean(np.ones(6))}):
-        with pytest.raises(SceneError, match="give one number and paint the surface"):
+        with pytest.raises(SceneError, match="Give one number and paint the surface"):
             SoftBody(surface, **options)
 
 

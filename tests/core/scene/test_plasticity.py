@@ -43,5 +43,5 @@ def test_numbers_out_of_range_are_refused_with_their_name(settings, message) -> 
 
 
 def test_the_linear_model_is_refused_with_a_cure() -> None:
-    with pytest.raises(ValueError, match=r"Soft body: the linear model .* choose another model"):
+    with pytest.raises(ValueError, match=r"Soft body: the linear model .* Choose another model"):
         replace(body(), material=Linear())

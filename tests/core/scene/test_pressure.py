@@ -170,7 +170,7 @@ def test_a_balloon_that_bursts_is_said_to_and_its_frames_are_kept(integrator) ->
 
 def test_what_is_no_equilibrium_names_the_pressure() -> None:
     body = SoftBody(hollow_ball(0.9, 1.0, 1, 1), pressure=5e5, name="Balloon")
-    with pytest.raises(InstabilityError, match="pressure inside of Balloon"):
+    with pytest.raises(InstabilityError, match="pressure inside Balloon"):
         simulator(body).settle()
 
 

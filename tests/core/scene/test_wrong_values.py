@@ -145,7 +145,12 @@ def test_what_nothing_can_be_differentiated_by_says_so(kind: type) -> None:
         (SoftBody, "volume_stiffness", -1.0, "stiffness of its volume, in Pa, must be above 0"),
         (Stitches, "other", 0.5, "index of the other body must be a whole number, not 0.5"),
         (Ground, "response", "soft", "response must be one of barrier, projection, not 'soft'"),
-        (Attachment, "to", "air", "what it is to must be one of body, collider, not 'air'"),
+        (
+            Attachment,
+            "to",
+            "air",
+            "the kind of the other object must be one of body, collider, not 'air'",
+        ),
         (SurfaceMesh, "edge_length", 0.0, "edge length of tetrahedra in metres must be above 0"),
         (Scene, "forces", 9.81, "forces of a scene must be a list, and are of the kind float"),
     ],
