@@ -33,7 +33,7 @@ def resolved(text: str, file: Path | None) -> Path:
         SuppleError: when it means no folder in which Blender could play frames.
     """
     if not text.startswith("//"):
-        if reason := _why_not_whole(text):
+        if reason := _incomplete_path_reason(text):
             raise SuppleError(f"The cache folder {_short(text)} {reason}")
         folder = absolute(text)
     elif file is None:
@@ -70,7 +70,7 @@ def check_reachable(folder: Path) -> None:
         return
 
 
-def _why_not_whole(text: str) -> str:
+def _incomplete_path_reason(text: str) -> str:
     """Return the reason why a setting is no complete path, with the cure; empty for a complete
     path."""
     if os.name != "nt":

@@ -217,13 +217,13 @@ def output_file(path: Path | None, ending: str) -> Path:
         raise SuppleError(
             f"{output} is the opened file, which is not overwritten. Name another file as --output."
         )
-    _made(output.parent)
+    _made_folder(output.parent)
     return output
 
 
 def output_folder(path: Path | None) -> Path:
     """The folder for rendered images, made where it is missing."""
-    return _made(_beside(path, "_frames"))
+    return _made_folder(_beside(path, "_frames"))
 
 
 def saved(output: Path) -> Path:
@@ -273,7 +273,9 @@ def render_image(scene: bpy.types.Scene, image: Path) -> None:
         if not problem:
             raise
     else:
-        problem = next(filter(None, map(_why_not_whole, images)), "") or _why_without_frames(scene)
+        problem = next(
+            filter(None, map(_incomplete_image_reason, images)), ""
+        ) or _why_without_frames(scene)
     if problem:
         for each in images:
             each.unlink(missing_ok=True)
@@ -293,7 +295,7 @@ def _views(render: bpy.types.RenderSettings, image: Path) -> list[Path]:
     return [image.with_name(f"{image.stem}{suffix}{image.suffix}") for suffix in suffixes]
 
 
-def _why_not_whole(image: Path) -> str:
+def _incomplete_image_reason(image: Path) -> str:
     if not image.is_file():
         return f"{image} was not written. See Blender's own messages above."
     if not image.read_bytes().endswith(_PNG_END):
@@ -330,7 +332,7 @@ def _is_open(path: Path) -> bool:
         return False
 
 
-def _made(folder: Path) -> Path:
+def _made_folder(folder: Path) -> Path:
     """A folder that takes files, made where it was not."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

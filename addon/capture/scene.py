@@ -144,7 +144,7 @@ class _Reading:
 
     @staticmethod
     def of(context: bpy.types.Context, objects: list[bpy.types.Object], frames: range) -> _Reading:
-        scene, (collider_objects, acting, shading) = context.scene, _others(context)
+        scene, (collider_objects, acting, shading) = context.scene, _other_objects(context)
         unit, touching = metres_per_unit(scene), contact.is_possible(scene)
         if not touching:
             contact.check_spheres(scene, collider_objects)
@@ -220,7 +220,7 @@ class _Reading:
         return [_supported(body, scene.supple.integrator) for body in bodies]
 
 
-def _others(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:
+def _other_objects(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:
     """Yield the colliders, the force fields and the absorbers, each in the order of the bodies."""
     others = {
         "collider": shown_colliders(context),

@@ -96,7 +96,7 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        if problem := _what_is_missing():
+        if problem := _installation_problem():
             _draw_installation(layout, context, problem)
         # Every button stands where it is, whatever is selected and whether something runs.
         _draw_selection(layout)
@@ -113,7 +113,7 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
             write(layout, context, message, icon="ERROR")
 
 
-def _what_is_missing() -> str:
+def _installation_problem() -> str:
     """The missing parts of the solver, and the cure; empty when it is complete."""
     if solver_environment.find() is None:
         return solver_environment.why_not_found()

@@ -280,11 +280,11 @@ def _recorded(folder: Path) -> tuple[str, ...]:
         written = (folder / "scene.json").stat().st_mtime_ns
     except OSError:
         return ()
-    return _recorded_then(folder, written)
+    return _recorded_results(folder, written)
 
 
 @lru_cache(maxsize=_KEPT_BODIES)
-def _recorded_then(folder: Path, _written: int) -> tuple[str, ...]:
+def _recorded_results(folder: Path, _written: int) -> tuple[str, ...]:
     try:
         return Job(folder).settings.results
     except JobError:
@@ -294,7 +294,7 @@ def _recorded_then(folder: Path, _written: int) -> tuple[str, ...]:
 def forget_fields() -> None:
     """Forget all fields when another file is opened."""
     _field.cache_clear()
-    _recorded_then.cache_clear()
+    _recorded_results.cache_clear()
 
 
 def _update(obj: bpy.types.Object, name: str, time: float) -> None:

@@ -252,7 +252,7 @@ def _why_no_points(modifier: bpy.types.Modifier, path: Path, points: int | None)
         with path.open("rb") as file:
             head = file.read(layout.size)
     except OSError:
-        return _not_there(path)
+        return _missing_file_reason(path)
     is_whole = len(head) == layout.size
     if not is_whole or (layout is _PC2 and not head.startswith(_PC2_MARK)):
         return f"{path} is not a {modifier.cache_format} file. Choose another file or format."
@@ -272,7 +272,7 @@ def _why_no_sequence(user: bpy.types.Modifier | bpy.types.Constraint) -> str:
         return "no file is chosen. Choose one, or remove it."
     path = _path(cache, cache.filepath)
     if not path.is_file():
-        return _not_there(path)
+        return _missing_file_reason(path)
     # Blender knows them once it has read the file.
     inside = [each.path for each in cache.object_paths]
     if not user.object_path or (inside and user.object_path not in inside):
@@ -284,5 +284,5 @@ def _path(owner: bpy.types.ID, path: str) -> Path:
     return absolute(path, library=owner.library)
 
 
-def _not_there(path: Path) -> str:
+def _missing_file_reason(path: Path) -> str:
     return f"its file {path} is missing. Restore it, choose another file, or remove it."

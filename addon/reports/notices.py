@@ -78,8 +78,8 @@ def jumping_pins(captured: Capture) -> Iterator[str]:
         jumps = list(group)
         frame = captured.start_frame + jumps[0].frame
         yield (
-            f"{name}: its pins {_what(jumps[0])} from frame {frame - 1} to "
-            f"{frame}{_more(jumps, captured.start_frame)}. The body is set down there as it "
+            f"{name}: its pins {_jump_text(jumps[0])} from frame {frame - 1} to "
+            f"{frame}{_more_jumps(jumps, captured.start_frame)}. The body is set down there as it "
             "is, unless something is in the way. To have it dragged there, spread the motion over "
             "more frames."
         )
@@ -95,14 +95,14 @@ def frames_after_jumps(folder: Path) -> frozenset[int]:
     return frozenset(jump.frame + k for jump in jumps for k in range(_FRAMES_AFTER + 1))
 
 
-def _what(jump: PinJump) -> str:
+def _jump_text(jump: PinJump) -> str:
     through = f", through {jump.through}," if jump.through else ""
     if jump.turns:
         return f"turn by {math.degrees(jump.angle):.0f}°{through}"
     return f"jump by {jump.distance:.2g} m{through}"
 
 
-def _more(jumps: list[PinJump], start: int) -> str:
+def _more_jumps(jumps: list[PinJump], start: int) -> str:
     if len(jumps) < 2:
         return ""
     frames = ", ".join(str(start + jump.frame) for jump in jumps[1:4])

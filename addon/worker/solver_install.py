@@ -114,7 +114,7 @@ class Installation:
         if packages is not None and not packages.is_dir():
             raise SuppleError(f"There is no folder {packages}.")
         if packages is not None and not any(packages.glob("*.whl")):
-            raise SuppleError(f"{packages} holds no packages. {_how_to_collect()}")
+            raise SuppleError(f"{packages} holds no packages. {_collecting_command()}")
         folder = solver_environment.solver_folder()
         if folder is None:
             raise SuppleError(solver_environment.why_not_found())
@@ -241,10 +241,10 @@ def _why_not_from(packages: Path, requirement: str) -> str:
     name = re.split("[=<>!~]", requirement, maxsplit=1)[0]
     others = ", ".join(path.name for path in sorted(packages.glob(f"{name}-*.whl")))
     only = f", only {others}" if others else ""
-    return f"{packages} has no {requirement} for this machine{only}. {_how_to_collect()}"
+    return f"{packages} has no {requirement} for this machine{only}. {_collecting_command()}"
 
 
-def _how_to_collect() -> str:
+def _collecting_command() -> str:
     """The command that collects packages for this machine on another one."""
     system, processor = _SYSTEMS.get(sys.platform), _PROCESSORS.get(platform.machine())
     return (

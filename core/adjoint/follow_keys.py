@@ -475,11 +475,11 @@ class _Problem:
         return float((residual.view(-1, 3).norm(dim=1) / self.weights).max())
 
     def residual(self, control: Tensor) -> Tensor:
-        return self._away(self.control.applied(self._accelerations(control).numpy()))
+        return self._offsets(self.control.applied(self._accelerations(control).numpy()))
 
     def linearized(self, control: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
         leaf = control.clone().requires_grad_()
-        distances = self._away(self.control.applied(self._accelerations(leaf)))
+        distances = self._offsets(self.control.applied(self._accelerations(leaf)))
 
         def pull(weights: Tensor) -> Tensor:
             return torch.autograd.grad(distances, leaf, weights, retain_graph=True)[0]
@@ -489,7 +489,7 @@ class _Problem:
     def _accelerations(self, control: Tensor) -> Tensor:
         return (control / self.control.weights).transpose(1, 2)
 
-    def _away(self, scene: Scene) -> Tensor:
+    def _offsets(self, scene: Scene) -> Tensor:
         """Return the offsets of the vertices, key after key, x, y, z of each, in metres."""
         frames = simulate(scene, frames=self.frames, **self._options)
         parts = [

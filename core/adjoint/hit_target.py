@@ -92,7 +92,7 @@ def trust_region(
     while _size(least) > near and miss.runs < max_runs:
         may_ask = miss.runs + miss.jacobian_runs < max_runs
         if slope is None and may_ask:
-            slope, is_fresh = _asked(miss, best, least, radius, best is start), True
+            slope, is_fresh = _jacobian(miss, best, least, radius, best is start), True
         if slope is None:
             break
         step = bounded_step(slope, least, radius)
@@ -144,7 +144,7 @@ def bounded_step(slope: FloatArray, missed: FloatArray, radius: float) -> FloatA
     return step(high)
 
 
-def _asked(
+def _jacobian(
     miss: Miss, parameters: FloatArray, missed: FloatArray, radius: float, is_start: bool
 ) -> FloatArray | None:
     """The Jacobian; None where simulations fail, but of the start."""

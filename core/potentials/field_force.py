@@ -220,10 +220,10 @@ class FieldSampler:
         if self._samples is None or not all(
             np.array_equal(new, old) for new, old in zip(reached, self._reached, strict=True)
         ):
-            self._reached, self._samples = reached, self._made(reached)
+            self._reached, self._samples = reached, self._joined_samples(reached)
         return self._samples
 
-    def _made(self, reached: list[IntArray]) -> FieldSamples:
+    def _joined_samples(self, reached: list[IntArray]) -> FieldSamples:
         parts = [body.samples(tets) for body, tets in zip(self._bodies, reached, strict=True)]
         corners, weights, spread = (np.concatenate(part) for part in zip(*parts, strict=True))
         numbers, coordinates, carried = corners.T, weights.T, spread.T

@@ -25,13 +25,13 @@ def inversion_bound(edges: Tensor, change: Tensor) -> float:
     """
     cubic = _determinant_cubic(edges, change)
     step_size = 1.0
-    risky = cubic[:, ~(_least(cubic, step_size) > 0.0)]
+    risky = cubic[:, ~(_cubic_minimum(cubic, step_size) > 0.0)]
     if risky.shape[1] == 0:
         return step_size
     low, high = 0.0, 1.0
     for _ in range(BISECTIONS):
         step_size = 0.5 * (low + high)
-        if bool((_least(risky, step_size) > 0.0).all()):
+        if bool((_cubic_minimum(risky, step_size) > 0.0).all()):
             low = step_size
         else:
             high = step_size
@@ -47,7 +47,7 @@ def _determinant_cubic(edges: Tensor, change: Tensor) -> Tensor:
     )
 
 
-def _least(cubic: Tensor, step_size: float) -> Tensor:
+def _cubic_minimum(cubic: Tensor, step_size: float) -> Tensor:
     """(M,) the least value for t between 0 and ``step_size``."""
     constant, linear, square, cube = cubic
     # Of the two roots of the slope, the stable form of each.

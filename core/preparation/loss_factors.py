@@ -64,7 +64,7 @@ def with_viscosities(scene: Scene) -> Scene:
     bodies = []
     for body in scene.bodies:
         if np.any(body.loss_factor):
-            alike = (known for other, known in done if _are_alike(body, other))
+            alike = (known for other, known in done if _are_copies(body, other))
             vibration = next(alike, None) or slowest_vibration(body)
             done.append((body, vibration))
             body = _with_viscosity(body, vibration)
@@ -80,7 +80,7 @@ def _with_viscosity(body: SoftBody, vibration: Vibration) -> SoftBody:
     return replace(body, viscosity=viscosity, loss_factor=0.0)
 
 
-def _are_alike(body: SoftBody, other: SoftBody) -> bool:
+def _are_copies(body: SoftBody, other: SoftBody) -> bool:
     """Whether one body is a copy of another, up to where it stands."""
     mine, its = body.mesh, other.mesh
     assert isinstance(mine, TetMesh) and isinstance(its, TetMesh)

@@ -128,7 +128,7 @@ class Fills:
         pose = _Pose.of(surface)
         local = pose.local_surface(surface)
         own_contact = pose.local_contact(body.contact_surface)
-        fill = None if own_contact is not None else self._alike(body, local)
+        fill = None if own_contact is not None else self._equal_fill(body, local)
         if fill is None:
             fill = self._filled(replace(body, contact_surface=own_contact), local)
             if own_contact is None:
@@ -164,10 +164,10 @@ class Fills:
         summary = {"summary": f"{report}; {verdict}", "touching": str(verdict)}
         return _Fill(surface, filled, {**asdict(report), **summary})
 
-    def _alike(self, body: SoftBody, surface: SurfaceMesh) -> _Fill | None:
+    def _equal_fill(self, body: SoftBody, surface: SurfaceMesh) -> _Fill | None:
         """The fill of a surface that is the same in its own axes; None where there is none."""
         for fill in self._fills:
-            if fill.body.touching == body.touching and _are_alike(fill.surface, surface):
+            if fill.body.touching == body.touching and _have_equal_fills(fill.surface, surface):
                 return fill
         return None
 
@@ -181,7 +181,7 @@ def _carried(surface: SurfaceMesh) -> NDArray[np.bool_]:
     return carried_parts(points, triangles.astype(np.int32), edge_length)
 
 
-def _are_alike(first: SurfaceMesh, second: SurfaceMesh) -> bool:
+def _have_equal_fills(first: SurfaceMesh, second: SurfaceMesh) -> bool:
     """Whether two surfaces in their own axes are to be filled alike."""
     if (
         first.method != second.method

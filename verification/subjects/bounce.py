@@ -70,7 +70,7 @@ def run() -> Subject:
             _panel("projection, e = 1", "steps a frame", steps),
             _panel("barrier", "cells a side", meshes),
         ],
-        note="What the barrier takes it takes at impact, from the layer of vertices that lands; in "
+        note="The barrier takes energy at impact, from the layer of vertices that lands; in "
         "flight the energy stays, but for the beat of symplectic Euler.",
     )
 

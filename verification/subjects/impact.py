@@ -73,8 +73,8 @@ def run() -> Subject:
         "rounding leaves open.",
         checks=checks,
         panels=_panels(courses),
-        note=f"One step a frame; {unsolved} of {len(courses) * FRAMES} did not converge. What they "
-        "end with is no solution, and tets inside of it may be inside out (the least volume ratio "
+        note=f"One step a frame; {unsolved} of {len(courses) * FRAMES} did not converge. Their "
+        "end is not a solution, and tets inside may be inside out (the least volume ratio "
         f"is {least:.2f}), but the surfaces are apart.",
     )
 

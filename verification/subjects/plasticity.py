@@ -31,9 +31,8 @@ def run() -> Subject:
         title="Plasticity",
         text=f"A bar of {SIZE[0]:g} m (E = {YOUNG:g} Pa, yield stress {YIELD:g} Pa, hardening "
         f"{HARDENING:g} Pa) is brought to a logarithmic strain of ±{STRAINS[0]:g} with its volume "
-        f"kept. That takes {PULLING} frames; then it is let go. What strain it has after {LEFT} "
-        "more is the one "
-        "that has become plastic.",
+        f"kept. That takes {PULLING} frames; then it is let go. The strain that it has "
+        f"after {LEFT} more is plastic.",
         source="3μ (ε − α) = Y + H α, by the consistency of von Mises plasticity with linear "
         "isotropic hardening (Simo and Hughes, “Computational Inelasticity”, 1998, section 3.3).",
         checks=[_check(label, strain) for label in METHODS for strain in STRAINS],

@@ -37,8 +37,8 @@ def run() -> Subject:
         f"{YOUNG:g} Pa at one end to all of it at the other. It has {CELLS[0]} × {CELLS[1]} × "
         f"{CELLS[2]} "
         "cells, six tets each, ν = 0, linear. *Keyed:* a bar begins stretched, and while it "
-        f"vibrates its stiffness grows {FACTORS[1]:g}-fold within a frame. What it gains must be "
-        "the sum of ∂E/∂Y dY.",
+        f"vibrates its stiffness grows {FACTORS[1]:g}-fold within a frame. Its gain of energy must "
+        "be the sum of ∂E/∂Y dY.",
         source="∫ σ/E dx with σ = ρg(L − x) and E linear in x; dE = ∂E/∂Y dY where nothing else "
         "does work.",
         checks=[

@@ -51,7 +51,7 @@ def run() -> Subject:
         "were. `settle()` has to bring them to the same stretch, and the forces on the ends have "
         "to add up to the stress. *Shear:* the surface of an irregular cube is sheared by γ along "
         "x, and the forces on it give all nine components. The functions `Material.first_piola` "
-        "are checked at the same deformations. What is off is given as a share of the largest.",
+        "are checked at the same deformations. The error is given as a share of the largest value.",
         source="The stresses of `verification/laws.py`, written from the models' papers and apart "
         "from the solver; the lateral stretch is the root of P₂₂ = 0 (Brent's method). Among them "
         "P₁₁ = E (s − 1) for linear and corotated elasticity, E s (s² − 1)/2 for "

@@ -28,7 +28,9 @@ def test_a_finished_job_with_a_damaged_checkpoint_says_so_and_needs_no_other(
     before = _bytes(job)
     done = run(job.folder)
     assert done.returncode == 0
-    assert "checkpoint_0.npz is damaged (its checksum does not match): further frames" in done.stdout
+    assert (
+        "checkpoint_0.npz is damaged (its checksum does not match): further frames" in done.stdout
+    )
     assert _bytes(job) == before
 
 
