@@ -246,7 +246,7 @@ def _refuse_reshaped(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
     elif ground is not None and painted:
         what = "painted friction"
     elif ground is not None and not ground.distance:
-        what = "a ground without a distance, which then depends on the size of bodies"
+        what = "a ground whose distance depends on the size of bodies; give it a distance"
     else:
         return
     raise SceneError(f"There are no gradients by a rest shape ({places[0]}) with {what}.")

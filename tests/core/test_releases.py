@@ -265,7 +265,7 @@ def test_a_scene_that_lets_go_is_saved_and_resumed_to_the_same_bits(make_block, 
     for first, second in zip(ends[4:], again.run(4), strict=True):
         for one, other in zip(first.positions, second.positions, strict=True):
             assert one.numpy().tobytes() == other.numpy().tobytes()
-    with pytest.raises(JobError, match="does not fit what lets go"):
+    with pytest.raises(JobError, match="does not fit the releases"):
         again.restore(3, arrays | {"released": np.zeros(3, dtype=bool)})
 
 

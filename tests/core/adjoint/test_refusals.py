@@ -74,7 +74,7 @@ def attached(**members: Any) -> Scene:
             "a rest shape that changes, of the linear",
         ),
         (lambda: Scene([body(pose=CUBE.vertices)]), "a rest shape that follows a pose"),
-        (lambda: Scene([body(pinned=[0], release=Release(frame=2))]), "what lets go"),
+        (lambda: Scene([body(pinned=[0], release=Release(frame=2))]), "releases"),
         (lambda: Scene([body()], forces=[Tether(vertex=3, stiffness=2e3)]), "through the force "),
         (lambda: Scene([body(), body()], forces=[Stitches(0, [0], 1)]), "through a stitch; leave"),
     ],
@@ -116,7 +116,7 @@ def test_what_of_a_field_is_absorbed_is_no_parameter() -> None:
 
 
 def test_a_damping_that_is_not_there_is_no_silent_zero() -> None:
-    with pytest.raises(SceneError, match=r"begin bodies\[0\].viscosity above it"):
+    with pytest.raises(SceneError, match=r"Start bodies\[0\].viscosity above 0"):
         simulate(Scene([SoftBody(CUBE, viscosity=tensor(0.0))]), frames=1)
 
 
@@ -176,7 +176,7 @@ def test_friction_of_what_nothing_touches_is_no_hindrance() -> None:
 
 def test_a_body_that_begins_in_the_ground_has_no_gradient_by_its_height() -> None:
     scene = Scene([SoftBody(CUBE)], ground=Ground(tensor(0.2)))
-    with pytest.raises(SceneError, match="begins in the ground"):
+    with pytest.raises(SceneError, match="starts inside the ground"):
         simulate(scene, ImplicitEuler(), frames=1)
 
 

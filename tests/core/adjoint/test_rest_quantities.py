@@ -134,7 +134,7 @@ def _other() -> SoftBody:
         ({"contact": Contact()}, "contact and mesh"),
         ({"attachments": [Attachment(0, [0], 1)]}, "attachments"),
         ({"forces": [Fluid(0.0)]}, "fluids"),
-        ({"ground": Ground()}, "give it one"),
+        ({"ground": Ground()}, "give it a distance"),
     ],
 )
 def test_what_hangs_on_a_rest_shape_by_itself_is_refused(members: Any, what: str) -> None:

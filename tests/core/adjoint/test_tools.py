@@ -196,7 +196,7 @@ def test_the_stiffness_of_two_regions_is_found() -> None:
 
 
 def test_shapes_are_checked() -> None:
-    with pytest.raises(SceneError, match=r"shape 0 has the shape \(2, 3\)"):
+    with pytest.raises(SceneError, match=r"shape 0 is an array of the shape \(2, 3\)"):
         match_shape(bar(1e4), [np.zeros((2, 3))])
     with pytest.raises(SceneError, match="shape 0 is not finite"):
         match_shape(bar(1e4), [np.full(BAR.vertices.shape, np.nan)])
