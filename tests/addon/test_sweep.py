@@ -50,7 +50,10 @@ def test_the_reason_of_a_sweep_that_cannot_be_is_the_last_line(
 ) -> None:
     listed = tmp_path / "soft.toml"
     for text, said in (
-        ('[grid]\n"Cube.yuong" = [1]', "supple: Cube.yuong: there is no 'yuong'. Did you mean"),
+        (
+            '[grid]\n"Cube.yuong" = [1]',
+            "supple: soft.toml, line 2: Cube.yuong: there is no 'yuong'. Did you mean",
+        ),
         ("[gird]\na = 1", "supple: soft.toml, line 1: The sweep has no key 'gird'. Did you mean"),
     ):
         listed.write_text(text)
