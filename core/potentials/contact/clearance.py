@@ -65,7 +65,7 @@ class Trajectory:
     vertices: NDArray[np.float64] | None = None
 
     def coarser(self) -> Trajectory:
-        """The same by every second position, where there are many and vertices move on curves.
+        """The trajectory by every second position, where there are many on curves.
         Between positions farther apart more may have happened."""
         if self.is_linear or len(self.times) <= MAX_COARSE_POSITIONS:
             return self
