@@ -221,3 +221,33 @@ def test_turned_copies_are_refined_alike() -> None:
 def test_nothing_is_refined_to_nothing() -> None:
     empty = triangulation(np.zeros((0, 3)), np.zeros((0, 3)))
     assert len(refined(empty, 1.0).triangles) == 0
+
+
+def test_an_edge_of_just_the_longest_length_stays() -> None:
+    corner = triangulation([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    assert len(refined(corner, float(np.sqrt(2.0))).points) == 3
+    assert len(refined(corner, 1.414).points) == 4
+
+
+@pytest.mark.parametrize(
+    ("ratios", "are_inner", "apart", "chosen"),
+    [
+        ([1.2, 1.5], [True, True], 0.49, [False, True]),
+        ([1.5, 1.2], [True, True], 0.49, [True, False]),
+        ([1.5, 1.5 + 1e-9], [True, True], 0.49, [True, False]),
+        ([1.2, 1.5], [False, True], 0.49, [True, False]),
+        ([1.5, 1.2], [True, False], 0.49, [False, True]),
+        ([1.2, 1.5], [False, False], 0.49, [True, True]),
+        ([1.2, 1.5], [True, True], 0.51, [True, True]),
+    ],
+)
+def test_of_two_edges_whose_middles_are_near_the_one_that_is_needed_more_is_split(
+    ratios: list[float], are_inner: list[bool], apart: float, chosen: list[bool]
+) -> None:
+    points = np.array([[0.0, 0, 0], [1, 0, 0], [0, apart, 0], [1, apart, 0], [9, 9, 9]])
+    ends = np.array([[0, 1], [2, 3], [0, 4]])
+    nothing = np.zeros((0, 3), dtype=np.intp)
+    edges = refinement._Edges(ends, nothing, np.array([*are_inner, True]), nothing, nothing)
+    long = np.array([True, True, False])
+    split = refinement._far_apart(points, edges, np.array([*ratios, 0.5]), long, 1.0)
+    assert split.tolist() == [*chosen, False]
