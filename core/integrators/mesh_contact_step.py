@@ -215,7 +215,7 @@ class MeshContactStep:
         name = f"the pins of {names[item]}" if item < bodies else names[item]
         others = {pair[pair[0] == item] for pair in self._motion.divided_objects if item in pair}
         if len(others) != 1:
-            return f"{name}: what it presses cannot make way"
+            return f"{name}: the bodies it presses cannot move aside"
         return f"{name}: {names[others.pop()]} is in the way"
 
     def _find_still(self, at: Points, points: Points) -> float:

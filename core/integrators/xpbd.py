@@ -124,7 +124,7 @@ def _check(system: System) -> None:
             )
         if body.plasticity is not None:
             raise SceneError(
-                f"{body.name}: XPBD knows no plasticity. Leave it out, or choose another "
+                f"{body.name}: XPBD does not support plasticity. Leave it out, or choose another "
                 "integrator."
             )
         if body.pose is not None:
@@ -134,6 +134,6 @@ def _check(system: System) -> None:
             )
         if body.is_viscous:
             raise SceneError(
-                f"{body.name}: XPBD knows no loss factor, no stiffness damping and no viscosity. "
-                "Set all of them to 0, or choose another integrator."
+                f"{body.name}: XPBD supports no loss factor, no stiffness damping and no "
+                "viscosity. Set all of them to 0, or choose another integrator."
             )

@@ -84,7 +84,7 @@ def solve_static(system: System, state: State, accuracy: StaticAccuracy = EXACT)
         if flow.total_strain - before <= FLOW_TOLERANCE:
             return state
     raise InstabilityError(
-        f"{system.names}: what is plastic goes on flowing under its load. Raise the yield stress, "
+        f"{system.names}: the plastic body keeps flowing under its load. Raise the yield stress, "
         "or run the simulation instead."
     )
 

@@ -10,7 +10,7 @@ from torch import Tensor
 from ..state import SolverStatistics
 
 # Why searches end: at the minimum, as near to it as was asked for, or where surfaces let them go.
-CONVERGED, ENOUGH, OBSTRUCTED = "converged", "near enough", "as far as surfaces let it go"
+CONVERGED, ENOUGH, OBSTRUCTED = "converged", "within tolerance", "limited by contact"
 
 
 @dataclass(frozen=True)

@@ -225,7 +225,7 @@ class PrescribedMotion:
             other = names[pair[0] if mover == pair[1] else pair[1]]
             blocked[mover] = f"{other} is in the way"
         if everything or not blocked:
-            blocked = dict.fromkeys(moving, "what it presses cannot make way")
+            blocked = dict.fromkeys(moving, "the bodies it presses cannot move aside")
         messages = []
         for item, why in sorted(blocked.items()):
             self._freeze(item, positions)

@@ -224,5 +224,5 @@ def test_plastic_flow_only_takes_energy() -> None:
 
 
 def test_xpbd_says_that_it_knows_none() -> None:
-    with pytest.raises(ValueError, match="XPBD knows no plasticity"):
+    with pytest.raises(ValueError, match="XPBD does not support plasticity"):
         Simulator(clay_that_falls(), XPBD(), device="cpu")

@@ -242,7 +242,7 @@ def test_a_guard_against_compression_is_refused(make_block) -> None:
 )
 def test_a_viscous_body_is_refused(make_block, damping: dict[str, float]) -> None:
     bodies = [SoftBody(make_block()), SoftBody(make_block(), name="Honey", **damping)]
-    knows = "Honey: XPBD knows no loss factor, no stiffness damping and no viscosity"
+    knows = "Honey: XPBD supports no loss factor, no stiffness damping and no viscosity"
     with pytest.raises(SceneError, match=knows):
         Simulator(Scene(bodies), XPBD())
 

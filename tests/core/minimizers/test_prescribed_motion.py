@@ -197,7 +197,9 @@ def test_a_motion_that_takes_too_many_steps_is_ended_and_named(monkeypatch) -> N
     lift = plate(-0.1, frames=upward(0.0, 0.6), name="Lift")
     simulator = simulated(SoftBody(block((2, 2, 2)), SOFT), lift)
     (frame,) = checked(simulator, 1)
-    assert frame.report.solver_statistics.blocked == ("Lift: what it presses cannot make way",)
+    assert frame.report.solver_statistics.blocked == (
+        "Lift: the bodies it presses cannot move aside",
+    )
     reached = float(colliders_now(simulator)[0, 2])
     assert -0.1 < reached < 0.5
     assert float(frame.positions[0][:, 2].min()) > reached

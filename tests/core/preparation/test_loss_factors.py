@@ -191,7 +191,7 @@ def test_a_negative_loss_factor_is_refused() -> None:
 
 
 def test_xpbd_knows_none() -> None:
-    with pytest.raises(SceneError, match="XPBD knows no loss factor"):
+    with pytest.raises(SceneError, match="XPBD supports no loss factor"):
         Simulator(Scene([bar(loss_factor=0.1)]), XPBD(), device="cpu")
 
 
