@@ -35,8 +35,8 @@ EXACT = [
     (RungeKutta4(), 100),
     (Adaptive(RungeKutta4(), 1e-9), None),
     (ImplicitEuler(1e-9), 500),
-    (BDF2(1e-9), 200),
-    (SDIRK2(1e-9), 200),
+    (BDF2(1e-9), 80),
+    (SDIRK2(1e-9), 40),
 ]
 
 
@@ -87,15 +87,19 @@ def test_a_vibration_is_damped_with_the_ratio_of_rayleigh(
 
 
 @pytest.mark.parametrize(
-    "integrator", [SymplecticEuler(), RungeKutta4(), BDF2(1e-8), SDIRK2(1e-8)], ids=repr
+    ("integrator", "substeps"),
+    [(SymplecticEuler(), 40), (RungeKutta4(), 40), (BDF2(1e-8), 20), (SDIRK2(1e-8), 10)],
+    ids=repr,
 )
-def test_stiffness_damping_lets_bodies_turn_and_fall(make_block, integrator: Integrator) -> None:
+def test_stiffness_damping_lets_bodies_turn_and_fall(
+    make_block, integrator: Integrator, substeps: int
+) -> None:
     """Not so mass-proportional damping, which slows them."""
 
     def spun(**options) -> tuple[float, float]:
         mesh = make_block()
         body = SoftBody(mesh, StableNeoHookean(1e4, 0.3), **options)
-        simulator = Simulator(Scene([body]), integrator, substeps=40)
+        simulator = Simulator(Scene([body]), integrator, substeps=substeps)
         about = simulator.state.positions - 0.5
         simulator.state.velocities[0] -= 0.5 * about[1]
         simulator.state.velocities[1] += 0.5 * about[0]

@@ -47,11 +47,11 @@ def test_a_settled_body_is_held_by_a_barrier_force_equal_to_its_weight(
     make_block, integrator
 ) -> None:
     body = SoftBody(
-        make_block((3, 3, 3), origin=(0, 0, 0.01)), StableNeoHookean(3e4, 0.3), damping=8.0
+        make_block((2, 2, 2), origin=(0, 0, 0.01)), StableNeoHookean(1e5, 0.3), damping=16.0
     )
     simulator = Simulator(Scene([body], ground=Ground()), integrator)
-    *_, last = simulator.run(150)
-    assert last.report.energies.kinetic < 1e-6
+    *_, last = simulator.run(75)
+    assert last.report.energies.kinetic < 1e-5
     barrier = simulator.system.ground_barrier
     assert barrier is not None
     force = -barrier.gradient(simulator.state.positions).sum(1)
@@ -119,7 +119,7 @@ def _slide(
     )
     scene = Scene([body], ground=Ground(friction=friction), gravity=gravity)
     # Implicit steps are first and second order: enough of them for the closed forms.
-    substeps = None if isinstance(integrator, SymplecticEuler) else 8
+    substeps = {SymplecticEuler: None, ImplicitEuler: 8}.get(type(integrator), 4)
     simulator = Simulator(scene, integrator, substeps=substeps)
     offsets = [float(f.positions[0][:, 0].mean()) - 0.5 for f in simulator.run(frames)]
     return offsets[-1] - (offsets[after - 1] if after else 0.0)
@@ -162,16 +162,17 @@ def test_two_runs_of_one_scene_agree_to_the_last_bit(make_block, integrator) -> 
 
 
 def test_bodies_that_do_not_touch_move_as_if_alone(make_block, integrator) -> None:
-    ground = Ground(distance=1e-3)
+    ground, substeps = Ground(distance=1e-3), 40
     if isinstance(integrator, ImplicitEuler | BDF2 | SDIRK2):
         # Bodies share a search, which ends within a tolerance, and friction lags on the way.
         integrator, ground = replace(integrator, tolerance=1e-9), replace(ground, friction=0.0)
+        substeps = 4
 
     def body(x: float) -> SoftBody:
         return SoftBody(make_block(origin=(x, 0, 0.2)), StableNeoHookean(3e4, 0.4))
 
     def end(bodies: list[SoftBody]) -> torch.Tensor:
-        *_, last = Simulator(Scene(bodies, ground=ground), integrator, substeps=40).run(8)
+        *_, last = Simulator(Scene(bodies, ground=ground), integrator, substeps=substeps).run(8)
         return last.positions[0]
 
     together, alone = end([body(0.0), body(3.0)]), end([body(0.0)])
@@ -232,10 +233,11 @@ def test_too_few_substeps_are_refused_with_what_is_enough(make_block) -> None:
 
 
 @pytest.mark.parametrize("model", MODELS.values())
-def test_every_model_lands_and_comes_to_rest_on_its_weight(make_block, integrator, model) -> None:
+@pytest.mark.parametrize("kind", [SymplecticEuler, ImplicitEuler])
+def test_every_model_lands_and_comes_to_rest_on_its_weight(make_block, kind, model) -> None:
     mesh = make_block((2, 2, 2), (0.5, 0.5, 0.5), (0.0, 0.0, 0.05))
     body = SoftBody(mesh, model(2e5, 0.35), damping=8.0)
-    simulator = Simulator(Scene([body], ground=Ground()), integrator)
+    simulator = Simulator(Scene([body], ground=Ground()), kind())
     *_, last = simulator.run(40)
     ground = simulator.system.ground_barrier
     pushed = float(ground.normal_force(simulator.state.positions).sum())
