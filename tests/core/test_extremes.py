@@ -154,7 +154,7 @@ def test_no_extreme_takes_more_work_than_is_named(
     make_block, name: str, stepping: Integrator
 ) -> None:
     scene, frame_time = _two_cubes(make_block, name, None)
-    for frame in Simulator(scene, stepping, frame_time=frame_time).run(8):
+    for frame in Simulator(scene, stepping, frame_time=frame_time).run(5):
         _assert_sound(frame)
 
 

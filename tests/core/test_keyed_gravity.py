@@ -71,7 +71,7 @@ def test_what_falls_is_where_it_should_be_but_for_the_order_of_the_method(make_b
     integrator, order = METHODS[name]
     mesh, expected = make_block((1, 1, 1)), _fall(FRAMES * FRAME)
     coarse, fine = (
-        np.abs(_fallen(mesh, integrator, substeps) - expected).max() for substeps in (20, 40)
+        np.abs(_fallen(mesh, integrator, substeps) - expected).max() for substeps in (8, 16)
     )
     assert coarse < 0.2 * np.abs(expected).max()
     assert coarse / fine == pytest.approx(2.0**order, rel=0.1)

@@ -114,7 +114,7 @@ def test_how_far_what_turns_with_its_carrier_is_off_does_not_depend_on_damping(
     integrator, substeps, kind, indices
 ) -> None:
     """Against the world it would lag by α ω r / (2πf)², far more with four times α."""
-    rate, frames, ends = 3.0, 72, []
+    rate, frames, ends = 3.0, 56, []
     path = turned(VERTICES, rate * FRAME_TIME * np.arange(frames + 1))
     start = at_start(kind, np.cross([0.0, rate, 0.0], VERTICES - CENTRE))
     for damping in (2.0, 8.0):

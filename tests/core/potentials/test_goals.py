@@ -56,7 +56,7 @@ def test_gravity_pulls_a_body_below_its_goals_as_far_as_its_frequency_says(weigh
         (SymplecticEuler(), 400),
         (RungeKutta4(), 4),
         (BDF2(), 60),
-        (SDIRK2(), 60),
+        (SDIRK2(), 20),
         (ImplicitEuler(), 100),
     ],
     ids=lambda value: type(value).__name__,

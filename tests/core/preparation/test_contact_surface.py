@@ -115,7 +115,7 @@ def test_faces_that_are_larger_than_the_tetrahedra_are_not_seen_to_cross() -> No
     simulator = Simulator(Scene([low, high], Ground(-0.5), contact=Contact()), device="cpu")
     owner = np.repeat(np.arange(2, dtype=np.int32), len(points))
     both = np.concatenate([faces, faces + len(points)]).astype(np.int32)
-    for frame in simulator.run(14):
+    for frame in simulator.run(10):
         bodies = zip(simulator.scene.bodies, frame.positions, strict=True)
         seen = np.concatenate([seen_points(body, at.numpy()) for body, at in bodies])
         assert len(find_intersections(Surfaces(seen, both, owner))) == 0

@@ -22,7 +22,7 @@ from supple.core.simulator import Frame
 from supple.verification.meshes import block
 
 G, SLOPE, OWN, OTHER = 10.0, 0.5, 0.8, 0.2
-FRAME, FRAMES = 0.02, 12
+FRAME, FRAMES = 0.02, 10
 #: Between a block and what it lies on: about where it rests.
 GAP = 1.85e-3
 #: Of the surfaces' 0.8 and 0.2 unpainted.
