@@ -16,11 +16,6 @@ from .scenes import SAMPLES
 FOLDER = Path(__file__).resolve().parent
 
 
-def build_all(folder: Path = FOLDER) -> list[Path]:
-    """Writes every sample scene into ``folder``."""
-    return [build(name, folder) for name in SAMPLES]
-
-
 def build(name: str, folder: Path = FOLDER, with_kept: bool = True) -> Path:
     """Writes one of ``SAMPLES`` into ``folder``; to find a shape that is kept takes a while."""
     sample, path = SAMPLES[name], folder / f"{name}.blend"
@@ -51,5 +46,5 @@ def _register() -> None:
 
 
 if __name__ == "__main__":
-    for path in build_all():
-        print(path)
+    for name in SAMPLES:
+        print(build(name))

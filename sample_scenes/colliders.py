@@ -140,12 +140,10 @@ def _angles(first: int, last: int) -> list[float]:
     return [math.radians(turn) for turn in range(first, last - 1, -15)]
 
 
-def _revolved(
-    name: str, profile: Sequence[tuple[float, float]], segments: int = 48
-) -> bpy.types.Object:
+def _revolved(name: str, profile: Sequence[tuple[float, float]]) -> bpy.types.Object:
     """A closed surface around z: ``profile`` is distances from it and heights, and begins and ends
     on it; what is to its left is outside."""
-    inner = profile[1:-1]
+    segments, inner = 48, profile[1:-1]
     turns = [2.0 * math.pi * k / segments for k in range(segments)]
     points = [(r * math.cos(a), r * math.sin(a), z) for r, z in inner for a in turns]
     first, last = len(points), len(points) + 1

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+_APT = Path("/etc/apt")
+
 
 class DebianError(RuntimeError):
     """Something of the system is missing and could not be installed; the message says what."""
@@ -56,32 +58,32 @@ def call(argv: Sequence[str]) -> None:
         raise DebianError(f"{tail}\nThis failed: {' '.join(argv[-6:])}")
 
 
-def mirror(apt: Path = Path("/etc/apt")) -> str:
+def mirror() -> str:
     """The address this machine already takes Debian from.
 
     Raises:
         DebianError: the apt sources name none.
     """
-    for address, suites in _sources(apt):
+    for address, suites in _sources():
         ordinary = "security" not in " ".join([address, *suites])
         if ordinary and re.match(r"https?://.*/debian/?$", address):
             return address
     raise DebianError(
-        f"The apt sources in {apt} name no Debian mirror to take a Blender from. "
+        f"The apt sources in {_APT} name no Debian mirror to take a Blender from. "
         "Name a Blender: SUPPLE_BLENDER=/path/to/blender."
     )
 
 
-def _sources(apt: Path) -> Iterator[tuple[str, list[str]]]:
+def _sources() -> Iterator[tuple[str, list[str]]]:
     """Yield the address and the suites of every source, in both of apt's file formats."""
-    folder = apt / "sources.list.d"
+    folder = _APT / "sources.list.d"
     for path in sorted(folder.glob("*.sources")):
         for stanza in re.split(r"\n\s*\n", path.read_text()):
             fields = dict(re.findall(r"^(\w+):[ \t]*(.*)$", stanza, re.MULTILINE))
             if "deb" in fields.get("Types", "").split():
                 for address in fields.get("URIs", "").split():
                     yield address, fields.get("Suites", "").split()
-    for path in [apt / "sources.list", *sorted(folder.glob("*.list"))]:
+    for path in [_APT / "sources.list", *sorted(folder.glob("*.list"))]:
         text = path.read_text() if path.exists() else ""
         for entry in re.finditer(r"^deb\s+(?:\[.*?\]\s+)?(\S+)\s+(\S+)", text, re.MULTILINE):
             yield entry[1], [entry[2]]

@@ -24,15 +24,15 @@ _FINER = [
 ]
 
 
-def spike(half: float, height: float, finer: int = 2) -> TetMesh:
+def spike(half: float, height: float) -> TetMesh:
     """A square pyramid that stands on its tip, which is the origin."""
-    return _refined(_spike_corners(half, height), [(0, 1, 2, 3), (0, 1, 3, 4)], finer)
+    return _refined(_spike_corners(half, height), [(0, 1, 2, 3), (0, 1, 3, 4)])
 
 
-def wedge(half: float, height: float, length: float, finer: int = 2) -> TetMesh:
+def wedge(half: float, height: float, length: float) -> TetMesh:
     """A prism that stands on an edge, which lies on the y axis about the origin."""
     corners = _wedge_corners(half, height, length)
-    return _refined(corners, [(0, 1, 2, 5), (0, 1, 4, 5), (0, 3, 4, 5)], finer)
+    return _refined(corners, [(0, 1, 2, 5), (0, 1, 4, 5), (0, 3, 4, 5)])
 
 
 def spike_collider(half: float, height: float, top: float) -> Collider:
@@ -74,8 +74,9 @@ def tiles(count: int, side: float) -> Collider:
     return Collider(Channel.constant(points), triangles, name="tiles")
 
 
-def funnel(wide: float, narrow: float, length: float, sectors: int = 16) -> Collider:
+def funnel(wide: float, narrow: float, length: float) -> Collider:
     """Open at both ends, about the x axis: a cone, then a throat of the same length."""
+    sectors = 16
     turn = 2.0 * np.pi * np.arange(sectors) / sectors
     circle = np.stack([np.zeros(sectors), np.cos(turn), np.sin(turn)], axis=1)
     rings = [(0.0, wide), (length, narrow), (2.0 * length, narrow)]
@@ -104,13 +105,13 @@ def _convex(points: Points, name: str) -> Collider:
     return Collider(Channel.constant(points), triangles, name=name)
 
 
-def _refined(points: Points, corners: ArrayLike, times: int) -> TetMesh:
-    """Each tet as eight, so many times.
+def _refined(points: Points, corners: ArrayLike) -> TetMesh:
+    """Each tet as eight, twice.
 
     Source: Bey, "Tetrahedral grid refinement", 1995.
     """
     tets = np.asarray(corners, dtype=np.int64)
-    for _ in range(times):
+    for _ in range(2):
         edges = np.sort(tets[:, _EDGES].reshape(-1, 2), axis=1)
         unique, which = np.unique(edges, axis=0, return_inverse=True)
         ten = np.concatenate([tets, which.reshape(-1, 6) + len(points)], axis=1)

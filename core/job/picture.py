@@ -46,7 +46,7 @@ _MARGIN = 0.06
 _SEAM = 1e-6
 
 
-def draw_frame(job: Job, index: int, size: tuple[int, int] = SIZE) -> Image:
+def draw_frame(job: Job, index: int) -> Image:
     """(H, W, 3) picture of the bodies of a job after a frame. The start decides what it shows, so
     that pictures of different runs of one scene compare.
 
@@ -56,7 +56,7 @@ def draw_frame(job: Job, index: int, size: tuple[int, int] = SIZE) -> Image:
     bodies = _surfaces(job, index)
     start = [points for points, _ in _surfaces(job, 0)]
     ground = None if job.scene.ground is None else job.scene.ground.height
-    return draw(bodies, [*start, *(points for points, _ in bodies)], size, ground)
+    return draw(bodies, [*start, *(points for points, _ in bodies)], ground=ground)
 
 
 def draw(
