@@ -26,9 +26,8 @@ from ..scene.friction import NO_FRICTION, slide_stiffness
 from ..system import System
 from ..tet_energies import fill
 from .quantities import Quantities, at_time
-from .slide import slide_lengths
 from .tape import TapeElasticity, TapeForces, TapeViscosity, pulled_back, with_rest
-from .tape_contact import TapeContact
+from .tape_contact import TapeContact, slide_lengths
 
 
 class Gradients:

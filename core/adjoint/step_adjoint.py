@@ -20,11 +20,11 @@ from .ground_adjoint import (
     GroundAdjoint,
     Meeting,
     PointGroundAdjoint,
+    Span,
     VertexGroundAdjoint,
     embedded_step,
 )
 from .quantities import Quantities
-from .span import Span
 
 
 @dataclass

@@ -20,10 +20,9 @@ from ..potentials.contact.stencils import assembled
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.topology import Indices, Points, Values
 from ..scene.contact_distances import contact_distances, pair_distances
-from ..scene.friction import NO_FRICTION, slide_stiffness
+from ..scene.friction import MIN_SLIDE_RATIO, NO_FRICTION, slide_stiffness
 from ..system import System
 from .quantities import Quantities
-from .slide import slide_lengths
 
 Rows = tuple[tuple[float, float, float, float], ...]
 _NONE = (0.0, 0.0, 0.0, 0.0)
@@ -385,3 +384,9 @@ class TapeContact:
         plane = torch.eye(3, dtype=slide.dtype) - normal[:, :, None] * normal[:, None]
         change = (along.clamp(min=0.0) - across)[:, None, None] * unit[:, :, None] * unit[:, None]
         return shares, across[:, None, None] * plane + change
+
+
+def slide_lengths(squares: Tensor, thresholds: Tensor) -> Tensor:
+    """(K,) lengths of displacements along surfaces by their squares, above zero, in metres."""
+    # The root of a clamped square has a derivative at zero.
+    return squares.clamp(min=(MIN_SLIDE_RATIO * thresholds).square()).sqrt()

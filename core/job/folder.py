@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 from ..errors import DamageError, JobError
 from ..geometry.tet_mesh import TetMesh
 from ..preparation.intersection_report import IntersectionReport
+from ..results import RESULTS
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..version import version
 from . import files, log, scene_file
-from .frame_fields import read_fields
 from .settings import Settings, digest
-from .tet_scene_file import load_tet_scene
 
 OUTPUT = "output.txt"
 # Farther away nothing can be shown in single precision, nor be meant.
@@ -143,7 +142,7 @@ class Job:
 
     @cached_property
     def _tet_scene_file(self) -> tuple[Scene, dict[str, Any]]:
-        return load_tet_scene(self._tet_scene_path)
+        return scene_file.load_tet_scene(self._tet_scene_path)
 
     @property
     def _tet_scene_path(self) -> Path:
@@ -363,3 +362,27 @@ class Job:
             if match is not None and int(match[1]) > frame:
                 files.remove(path)
         log.truncate_after(self.log_path, frame)
+
+
+def read_fields(
+    path: Path, names: Iterable[str], meshes: list[TetMesh]
+) -> dict[str, NDArray[np.float32]]:
+    """Read the values of all bodies, by result name; errors as of ``read_arrays``.
+
+    Raises:
+        DamageError: when they are not of these results and tetrahedra.
+    """
+    fields = files.read_arrays(path)
+    for name in names:
+        values, expected = fields.get(name), (sum(value_counts(name, meshes)),)
+        if values is None or values.shape != expected or values.dtype != np.float32:
+            raise DamageError(path, f"it holds no {name} of this scene")
+        if not np.isfinite(values).all():
+            raise DamageError(path, f"{name} is not finite")
+    return fields
+
+
+def value_counts(name: str, meshes: Iterable[TetMesh]) -> list[int]:
+    """Return the number of values of a result on each body."""
+    is_of_tets = RESULTS[name].per == "tet"
+    return [len(mesh.tets if is_of_tets else mesh.vertices) for mesh in meshes]

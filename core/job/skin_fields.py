@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ..errors import JobError
 from ..geometry.tet_mesh import TetMesh
 from ..results import RESULTS
-from .folder import Job
-from .frame_fields import value_counts
+from .folder import Job, value_counts
 
 FloatArray = NDArray[np.float64]
 

@@ -21,6 +21,11 @@ _RAY_COUNT = 48  # across the longest side
 _OFFSETS = (0.382, 0.618)  # of the first rays, so that none runs along edges of a regular mesh
 _MIN_COSINE = 3.0**-0.5  # of the cosines to the axes, the largest is at least this
 _MAX_PAIRS = 1_000_000  # of triangles and rays at once
+#: What is bent more stiffly than by this factor is reported.
+MAX_BENDING_RATIO = 1.5
+# What the square of the edge length over the thickness adds to the stiffness of a round bar, as
+# measured in the lattice from a sixth of an edge to two edges across; of a slab a quarter less.
+_SHEAR_FACTOR = 1.25
 
 
 def thin_part(vertices: FloatArray, triangles: IndexArray, fraction: float) -> float:
@@ -141,3 +146,12 @@ def _inside(
 def _cross(one: FloatArray, other: FloatArray) -> FloatArray:
     product: FloatArray = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
     return product
+
+
+def bending_ratio(edge_length: float, thickness: float) -> float:
+    """The bending stiffness of a part of a thickness, in units of that with short edges.
+
+    A linear tetrahedron has one strain, so that a part with few of them across bends by shearing
+    them. That adds as much to its stiffness as the square of their edges over its thickness.
+    """
+    return 1.0 + _SHEAR_FACTOR * (edge_length / thickness) ** 2

@@ -42,7 +42,7 @@ def monkey(scene, add_body):
 
 @pytest.fixture
 def ball(scene, add_body):
-    """Of few vertices: to measure what a modifier makes of each takes a while."""
+    """A ball of few vertices: to measure what a modifier makes of each takes a while."""
     return soft(
         add_body, bpy.ops.mesh.primitive_uv_sphere_add, segments=8, ring_count=6, radius=0.5
     )

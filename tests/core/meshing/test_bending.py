@@ -10,7 +10,7 @@ from scipy.sparse.linalg import spsolve
 
 from supple.core import TetMesh
 from supple.core.meshing import tetrahedralize
-from supple.core.meshing.bending import bending_ratio
+from supple.core.meshing.local_thickness import bending_ratio
 from supple.core.meshing.report import report, thin_thickness
 from supple.verification.meshes import block
 
