@@ -257,11 +257,10 @@ def test_a_file_that_does_not_exist_is_named(complaint: Callable[..., str], tmp_
     assert complaint("simulate", tmp_path).endswith(f"{tmp_path} is a folder.")
 
 
-@pytest.mark.usefixtures("solver")
 def test_a_name_that_a_pipe_cannot_take_is_printed_all_the_same(
     scene_file: Path, tmp_path: Path
 ) -> None:
-    words = "simulate", scene_file, "--frames", "1-2", "--cache", tmp_path / "Köhl"
+    words = "submit", scene_file, "--output", tmp_path / "Köhl"
     out, _ = run_supple(*words, PYTHONIOENCODING="ascii")
     assert "K\\xf6hl" in out.splitlines()[-1]
 

@@ -92,11 +92,11 @@ def torus(major: float, minor: float) -> SurfaceMesh:
     return SurfaceMesh(points.reshape(-1, 3), triangles.astype(np.int32))
 
 
-@pytest.mark.parametrize("resolution", [8, 16, 32])
+@pytest.mark.parametrize("resolution", [8, 14, 24])
 def test_the_force_of_a_small_field_does_not_depend_on_the_resolution(resolution: int) -> None:
     major, minor, reach = 0.2, 0.06, 0.03
     source = np.array([major, 0.0, minor + 0.01])
-    away = np.random.default_rng(0).uniform(-reach, reach, (1_000_000, 3))
+    away = np.random.default_rng(0).uniform(-reach, reach, (300_000, 3))
     away = away[np.linalg.norm(away, axis=1) < reach]
     x, y, z = (away + source).T
     inside = (np.hypot(x, y) - major) ** 2 + z**2 < minor**2
