@@ -273,9 +273,9 @@ def _landing(
 
 @EXACTLY
 def test_torch_passes_agree_with_the_compiled_loops(make_block, exact, request) -> None:
-    compiled = _landing(make_block, exact, "cpu", 12)
+    compiled = _landing(make_block, exact, "cpu", 6)
     request.getfixturevalue("without_compiled_loops")
-    passes = _landing(make_block, exact, "cpu", 12)
+    passes = _landing(make_block, exact, "cpu", 6)
     torch.testing.assert_close(passes, compiled, rtol=0, atol=1e-8)
 
 
