@@ -29,45 +29,17 @@ from .tiny_sweep import SCENE, SETTINGS, SWEEP, frames_of, without_times
 distributed: Any = pytest.importorskip("distributed", reason="Dask is an optional package")
 
 
-def two_workers() -> Any:
-    """A cluster of two worker processes on this machine."""
-    return distributed.LocalCluster(
+@pytest.fixture(scope="module")
+def dask() -> Iterator[Any]:
+    """A cluster of two worker processes on this machine, one of which the last test kills."""
+    with distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
         dashboard_address=None,
         memory_limit=0,
         silence_logs=logging.CRITICAL,
-    )
-
-
-@pytest.fixture(scope="module")
-def dask() -> Iterator[Any]:
-    """Two workers that no test kills."""
-    with two_workers() as started:
+    ) as started:
         yield started
-
-
-def test_a_killed_worker_costs_no_run_and_the_bits_are_those_of_one_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    killed: list[int] = []
-    there = tmp_path / "there"
-    monkeypatch.setattr("supple.core.sweep.driver._LOG_SECONDS", 0.0)
-    with two_workers() as cluster_of_two:
-
-        def kill_one(_: str) -> None:
-            if not killed:
-                killed.append(cluster_of_two.workers[0].pid)
-                os.kill(killed[0], signal.SIGKILL)
-
-        address = cluster_of_two.scheduler_address
-        rows = run(SWEEP, SCENE, SETTINGS, there, scheduler=address, log=kill_one)
-    assert killed and len(rows) == len(SWEEP)
-    here = make(SWEEP, SCENE, SETTINGS, tmp_path / "here")
-    requests = [{"folder": str(here), "index": k, "version": version()} for k in range(len(SWEEP))]
-    same = [{"index": k, **SWEEP.values(k), **run_one(each)} for k, each in enumerate(requests)]
-    assert without_times(rows) == without_times(same)
-    assert frames_of(there) == frames_of(here)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts processes by /proc")
@@ -202,3 +174,24 @@ def test_a_result_that_was_on_its_way_when_the_scheduler_died_is_said_so_too(
         SuppleError, match=f"The Dask scheduler at {dask.scheduler_address} is gone"
     ):
         list(cluster.rows(requests, 1, dask.scheduler_address, None, print))
+
+
+def test_a_killed_worker_costs_no_run_and_the_bits_are_those_of_one_machine(
+    dask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed: list[int] = []
+    there = tmp_path / "there"
+    monkeypatch.setattr("supple.core.sweep.driver._LOG_SECONDS", 0.0)
+
+    def kill_one(_: str) -> None:
+        if not killed:
+            killed.append(dask.workers[0].pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    rows = run(SWEEP, SCENE, SETTINGS, there, scheduler=dask.scheduler_address, log=kill_one)
+    assert killed and len(rows) == len(SWEEP)
+    here = make(SWEEP, SCENE, SETTINGS, tmp_path / "here")
+    requests = [{"folder": str(here), "index": k, "version": version()} for k in range(len(SWEEP))]
+    same = [{"index": k, **SWEEP.values(k), **run_one(each)} for k, each in enumerate(requests)]
+    assert without_times(rows) == without_times(same)
+    assert frames_of(there) == frames_of(here)
