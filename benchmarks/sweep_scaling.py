@@ -2,13 +2,15 @@
 """A sweep on one and two processes, and on a Dask cluster of as many; and the planner.
 
 The overhead is that of all runs but the first, during which a process loads the solver. It is taken
-from processor seconds, which depend less on what else a machine does.
+from processor seconds, each beside those of the same runs alone just before: a machine is not
+always equally fast.
 """
 
 from __future__ import annotations
 
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -32,7 +34,7 @@ from supple.core.sweep.results import write_page, write_table
 from supple.core.sweep.variants import changed
 from supple.core.version import version
 
-RUNS, FRAMES, REPEATS = 9, 72, 2
+RUNS, FRAMES, REPEATS = 9, 72, 5
 EDGE_M = 0.12
 SAMPLE = Path(__file__).resolve().parents[1] / "sample_scenes" / "jelly_drop.blend"
 SWEEP = Sweep(grid={"Jelly.young": Span(2e4, 2e5, RUNS, is_log=True)}, frames=FRAMES)
@@ -55,26 +57,26 @@ def run() -> dict[str, Any]:
     alone: list[float] = []
     ways: dict[str, list[tuple[float, float]]] = {name: [] for name in _WAYS}
     for _ in range(REPEATS):
-        alone.append(_alone())
         for name in _WAYS:
-            ways[name].append(_sweep(name))
-    runs_s = min(alone)
-    one = min(total for total, _ in ways["1 process"])
+            alone.append(_alone())
+            seconds, processor_s = _sweep(name)
+            ways[name].append((seconds, processor_s / alone[-1] - 1.0))
+    one = min(seconds for seconds, _ in ways["1 process"])
     rows = []
     for name, measured in ways.items():
-        total = min(each for each, _ in measured)
+        total = min(seconds for seconds, _ in measured)
         row: dict[str, Any] = {
             "way": name,
             "seconds": round(total, 2),
             "times_faster": round(one / total, 2),
         }
         if name.startswith("1 "):
-            row["overhead"] = round(min(each for _, each in measured) / runs_s - 1.0, 3)
+            row["overhead"] = round(statistics.median(each for _, each in measured), 3)
         rows.append(row)
     return {
         "runs": RUNS,
         "frames": FRAMES,
-        "run_processor_s": round(runs_s / (RUNS - 1), 2),
+        "run_processor_s": round(statistics.median(alone) / (RUNS - 1), 2),
         "load": load,
         "ways": rows,
         "planner": _planner(),
@@ -187,7 +189,7 @@ def _planner() -> dict[str, Any]:
         whole_s, whole_bytes = _measured(command)
         scene = str(output / SCENE)
         planner = [*module, "supple.core.sweep", scene, *words, str(Path(name) / "planned")]
-        seconds, peak = min(_measured(planner) for _ in range(REPEATS))
+        seconds, peak = min(_measured(planner) for _ in range(2))
     return {
         "runs": A_SIDE**2,
         "seconds": round(seconds, 1),
