@@ -97,13 +97,13 @@ class Clocks:
         """
         lags = np.append(np.arange(self._lags[item], 0.0, -1.0 / SAMPLES), 0.0)
         path = np.stack([self._at(item, lag) for lag in lags])
-        ways, before = np.diff(path, axis=0), points - path[:-1]
-        # Where on the straight way from each sample to the next it is the nearest.
-        squares = (ways * ways).sum(axis=(1, 2))
-        products = (ways * before).sum(axis=(1, 2))
+        displacements, before = np.diff(path, axis=0), points - path[:-1]
+        # Where on the line from each sample to the next it is the nearest.
+        squares = (displacements * displacements).sum(axis=(1, 2))
+        products = (displacements * before).sum(axis=(1, 2))
         parts = np.clip(products / np.where(squares > 0.0, squares, 1.0), 0.0, 1.0)
-        farness = np.abs(before - parts[:, None, None] * ways).max(axis=(1, 2))
-        near = np.flatnonzero(farness <= NEAR_RATIO * np.abs(ways).max(axis=(1, 2)))
+        farness = np.abs(before - parts[:, None, None] * displacements).max(axis=(1, 2))
+        near = np.flatnonzero(farness <= NEAR_RATIO * np.abs(displacements).max(axis=(1, 2)))
         # By the first it is where it was.
         if len(near) and (last := near[-1]) > 0:
             self._lags[item] = lags[last] + parts[last] * (lags[last + 1] - lags[last])
@@ -169,15 +169,16 @@ class Clocks:
         frame = max(0, math.floor(at))
         return frame, max(0.0, at - frame)
 
-    def advance(self, shares: NDArray[np.float64]) -> None:
-        """Says that objects have made (O,) ``shares`` of the displacements that a step asks for."""
+    def advance(self, step_sizes: NDArray[np.float64]) -> None:
+        """Says by which (O,) ``step_sizes`` objects have made the displacements that a step asks
+        for."""
         step = self._until - self._since
-        is_whole = shares >= 1.0
-        way = step + self._lags - self._wishes
-        self._lags = np.where(is_whole, self._wishes, step + self._lags - shares * way)
+        is_whole = step_sizes >= 1.0
+        asked = step + self._lags - self._wishes
+        self._lags = np.where(is_whole, self._wishes, step + self._lags - step_sizes * asked)
         most = np.where(self._lags > 0.0, MAX_RATE, 1.0)
         faster = np.minimum(RATE_GROWTH * self._rates, most)
-        slower = np.maximum(np.maximum(0.5, shares) * self._rates, MIN_RATE)
+        slower = np.maximum(np.maximum(0.5, step_sizes) * self._rates, MIN_RATE)
         self._rates = np.where(is_whole, faster, slower)
 
     def distance_behind(
@@ -199,8 +200,8 @@ class Clocks:
             else:
                 # Nothing leads a body without moving pins.
                 continue
-            ways = np.linalg.norm(self._at(int(item), 0.0) - at, axis=1)
-            farthest = max(farthest, float(ways.max(initial=0.0)))
+            displacements = np.linalg.norm(self._at(int(item), 0.0) - at, axis=1)
+            farthest = max(farthest, float(displacements.max(initial=0.0)))
         return farthest
 
     def late(self) -> list[int]:

@@ -341,16 +341,17 @@ def box_moves(
         if ends[node] != node + 1:
             continue
         for i in range(3):
-            low = low_way = math.inf
-            high = high_way = -math.inf
+            low = low_displacement = math.inf
+            high = high_displacement = -math.inf
             for face in range(ranges[node, 0], ranges[node, 1]):
                 for k in range(3):
                     v = corners[face, k]
-                    move, way = before[v, i] - origins[v, i], after[v, i] - before[v, i]
+                    move, displacement = before[v, i] - origins[v, i], after[v, i] - before[v, i]
                     low, high = min(low, move), max(high, move)
-                    low_way, high_way = min(low_way, way), max(high_way, way)
+                    low_displacement = min(low_displacement, displacement)
+                    high_displacement = max(high_displacement, displacement)
             boxes[node, i], boxes[node, 3 + i] = low, high
-            boxes[node, 6 + i], boxes[node, 9 + i] = low_way, high_way
+            boxes[node, 6 + i], boxes[node, 9 + i] = low_displacement, high_displacement
 
 
 @compiled(parallel=True)
@@ -369,10 +370,10 @@ def judge_leaves(leaves: Any, moves: Any, margins: Any, rounding: float, out: An
     for k in shared_range(len(leaves)):
         a, b = leaves[k, 0], leaves[k, 1]
         margin = (1.0 - ROUNDING_RATIO) * (margins[a] + margins[b]) - rounding
-        way = _apart(moves, a, b, 6)
+        displacement = _apart(moves, a, b, 6)
         out[k] = FAST
-        if way < margin:
-            out[k] = SERVED if way + _apart(moves, a, b, 0) < margin else WORN
+        if displacement < margin:
+            out[k] = SERVED if displacement + _apart(moves, a, b, 0) < margin else WORN
 
 
 @compiled()

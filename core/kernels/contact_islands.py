@@ -156,7 +156,7 @@ def _size(islands: Any, island: int) -> int:
 
 
 @compiled(allocates=True)
-def share_out(islands: Any, count: int) -> Any:
+def distribute(islands: Any, count: int) -> Any:
     """Return for each island (I,) one of ``count`` shares of the work: large islands first, each
     goes where there is the least so far.
     """
@@ -201,7 +201,7 @@ def relax_islands(
             when all rest.
         threads: that share them.
     """
-    solved, shares = 0, share_out(islands, threads)
+    solved, shares = 0, distribute(islands, threads)
     last_changes = np.zeros(len(mobility), np.int64)
     for share in shared_range(threads):
         for island in range(len(shares)):

@@ -135,7 +135,7 @@ def _push(
     weights: Any,
     used: int,
     mobility: Any,
-    ways: Any,
+    displacements: Any,
     moves: Any,
 ) -> float:
     """Gives equal and opposite impulses to a sum of nodes, so that it goes farther along a normal
@@ -149,7 +149,7 @@ def _push(
             component = weights[i] * normal[axis] * moves[node, axis]
             along += component
             if mobility[node] == 0.0:
-                prescribed += weights[i] * normal[axis] * ways[node, axis]
+                prescribed += weights[i] * normal[axis] * displacements[node, axis]
     # Where the nodes of both parts are all but the same, hardly anything can part them.
     if compliance <= LEAST_COMPLIANCE_RATIO * size or along >= missing:
         return 0.0
@@ -169,7 +169,7 @@ def push_apart(
     interpolation: Any,
     floors: Any,
     mobility: Any,
-    ways: Any,
+    displacements: Any,
     flat_tets: Any,
     flat_count: int,
     flat_floor: float,
@@ -189,7 +189,7 @@ def push_apart(
         interpolation: of the points.
         floors: (P,) in metres.
         mobility: (N,) of nodes, in metres a newton over the step; zero for what is prescribed.
-        ways: (N, 3) displacements of prescribed nodes in the whole step, in metres.
+        displacements: (N, 3) displacements of prescribed nodes in the whole step, in metres.
         flat_tets, flat_count, flat_floor: tets that answer by pressure where the pairs press them
             flat, how many those are, and η̄, as of ``contact_islands.relax_islands``.
         sweeps: over the pairs.
@@ -212,7 +212,7 @@ def push_apart(
                     used = _add_corner(interpolation, indices[j], -1.0, nodes, weights, used)
                     missing = least - (heights[i] - heights[j])
                     row_nodes = (nodes, weights, used)
-                    work += _push(normal, missing, *row_nodes, mobility, ways, moves)
+                    work += _push(normal, missing, *row_nodes, mobility, displacements, moves)
         for tet in range(flat_count):
             relax_flat(flat_tets, tet, flat_floor, mobility, moves)
     return work

@@ -21,7 +21,7 @@ RAMP_SINE = 0.1
 
 
 @compiled()
-def face_share(points: Any, mesh: Any, face: Any, vertex: Any, place: Any, apart: Any) -> Any:
+def face_weight(points: Any, mesh: Any, face: Any, vertex: Any, place: Any, apart: Any) -> Any:
     """Return the weight of a face and a vertex, whose difference from the closest point is
     ``apart``."""
     if place == FACE_INSIDE:
@@ -29,20 +29,20 @@ def face_share(points: Any, mesh: Any, face: Any, vertex: Any, place: Any, apart
     direction = scaled(1.0 / math.sqrt(dot(apart, apart)), apart)
     if place < 3:
         corner = mesh.faces[face, place]
-        share, sine = corner_share(points, mesh, corner, vertex, direction)
+        weight, sine = corner_weight(points, mesh, corner, vertex, direction)
     else:
         edge = mesh.face_edges[face, place - 3]
-        share, sine = side_share(points, mesh, edge, vertex, direction)
+        weight, sine = side_weight(points, mesh, edge, vertex, direction)
     ramp = ramp_of(sine)
-    if share == 0.0 or ramp == 0.0:
-        return share
+    if weight == 0.0 or ramp == 0.0:
+        return weight
     # Right over a face it counts whatever adjoins the vertex; beside all of them, as a tip does.
     turned = turned_from_corner(points, mesh, vertex, scaled(-1.0, direction))
-    return share * (1.0 - ramp * (1.0 - turned))
+    return weight * (1.0 - ramp * (1.0 - turned))
 
 
 @compiled()
-def side_share(points: Any, mesh: Any, edge: Any, vertex: Any, direction: Any) -> Any:
+def side_weight(points: Any, mesh: Any, edge: Any, vertex: Any, direction: Any) -> Any:
     """Return the weight of a face at an edge, 0 where one of the faces is closer than the edge, and
     the least sine between a direction and the normals of these faces."""
     end, faces, least = vector_at(points, mesh.edges[edge, 0]), 0, 1.0
@@ -59,7 +59,7 @@ def side_share(points: Any, mesh: Any, edge: Any, vertex: Any, direction: Any) -
 
 
 @compiled()
-def corner_share(points: Any, mesh: Any, corner: Any, vertex: Any, direction: Any) -> Any:
+def corner_weight(points: Any, mesh: Any, corner: Any, vertex: Any, direction: Any) -> Any:
     """Return the weight of a face at a corner, 0 where one of the faces is closer than the corner,
     and the least sine between a direction and the normals of these faces."""
     origin, least = vector_at(points, corner), 1.0
@@ -86,7 +86,7 @@ def _sine_to_normal(direction: Any, along: Any, across: Any) -> Any:
 
 
 @compiled()
-def edge_share(
+def edge_weight(
     points: Any, mesh: Any, first: Any, second: Any, code: Any, apart: Any, s: Any, t: Any
 ) -> Any:
     """Return the weight of two edges, whose closest points are at the parameters s and t and
@@ -95,29 +95,29 @@ def edge_share(
     direction = scaled(1.0 / distance, apart)
     back = scaled(-1.0, direction)
     if code == CROSSING:
-        share = _crossing_share(points, mesh, first, s, distance, back)
-        return share * _crossing_share(points, mesh, second, t, distance, direction)
-    share = _end_share(points, mesh, first, code // 3, back)
-    return share * _end_share(points, mesh, second, code % 3, direction)
+        weight = _crossing_weight(points, mesh, first, s, distance, back)
+        return weight * _crossing_weight(points, mesh, second, t, distance, direction)
+    weight = _end_weight(points, mesh, first, code // 3, back)
+    return weight * _end_weight(points, mesh, second, code % 3, direction)
 
 
 @compiled()
-def _crossing_share(
+def _crossing_weight(
     points: Any, mesh: Any, edge: Any, parameter: Any, distance: Any, direction: Any
 ) -> Any:
     """Return the weight of an edge whose closest point is inside it: near an end, the edges that
     meet there share it."""
     along = minus(vector_at(points, mesh.edges[edge, 1]), vector_at(points, mesh.edges[edge, 0]))
     square = min(parameter, 1.0 - parameter) ** 2 * dot(along, along)
-    share = ramp_of(math.sqrt(square / (square + distance * distance)))
-    if share == 1.0:
-        return share
+    weight = ramp_of(math.sqrt(square / (square + distance * distance)))
+    if weight == 1.0:
+        return weight
     corner = mesh.edges[edge, 0 if parameter < 0.5 else 1]
-    return max(share, turned_from_corner(points, mesh, corner, direction))
+    return max(weight, turned_from_corner(points, mesh, corner, direction))
 
 
 @compiled()
-def _end_share(points: Any, mesh: Any, edge: Any, place: Any, direction: Any) -> Any:
+def _end_weight(points: Any, mesh: Any, edge: Any, place: Any, direction: Any) -> Any:
     """Return the weight of an edge in a pair of parallel edges, or of one of the edges at its
     end."""
     if place == INSIDE:

@@ -14,7 +14,7 @@ from ..math3.vectors import dot, four_points, plus, scaled
 from .barrier import mollifier_of, squared_cross
 from .collisions import edge_edge_weight, face_vertex_weight, parallel_threshold
 from .continuous_collision import stencil
-from .local_minima import edge_share, face_share
+from .local_minima import edge_weight, face_weight
 
 # Of d̂: farther pairs have time. Where soft bodies lie, steps without contact would sink by as much
 # as their barriers hold them up, which tells nothing of what comes.
@@ -42,13 +42,13 @@ def pair_weight(
         # Edges that are nearly parallel have no friction: their closest points could be anywhere.
         if not laws.area_weighted:
             return mollifier, 1.0, mollifier == 1.0
-        share = edge_share(points, mesh, first, second, place, apart, weight_second, -weight_last)
+        share = edge_weight(points, mesh, first, second, place, apart, weight_second, -weight_last)
         return mollifier * edge_edge_weight(mesh, first, second), share, mollifier == 1.0
     row = pair - edge_count
     face, vertex = stencils.face_vertices[row, 0], stencils.face_vertices[row, 1]
     if not laws.area_weighted:
         return 1.0, 1.0, True
-    share = face_share(points, mesh, face, vertex, place, apart)
+    share = face_weight(points, mesh, face, vertex, place, apart)
     return face_vertex_weight(mesh, face, vertex), share, True
 
 

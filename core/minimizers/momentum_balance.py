@@ -53,7 +53,7 @@ class MomentumBalance:
             tries.append([np.concatenate(groups)])
         for each in tries:
             moved = self._moved(positions, gradient, each)
-            if self._is_way_free(positions, moved):
+            if self._is_path_free(positions, moved):
                 if contact is not None:
                     contact.report_move(positions, moved)
                 return moved
@@ -69,7 +69,7 @@ class MomentumBalance:
             moved[:, which] = _balanced(positions[:, which], gradient[:, which], weights[which])
         return moved
 
-    def _is_way_free(self, positions: Tensor, moved: Tensor) -> bool:
+    def _is_path_free(self, positions: Tensor, moved: Tensor) -> bool:
         """Whether nothing is between two (3, N) places."""
         contact = self._objective.contact
         height = self._objective.system.minimum_ground_distance(moved)

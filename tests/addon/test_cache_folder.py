@@ -70,7 +70,7 @@ def test_frames_are_shown_from_a_folder_beside_the_file(file, scene, setting, fo
         ("//" + 9 * ("n" * 99 + "/"), "is too long"),
         ("//file/cache", "file is a file"),
         ("//file", "file is a file"),
-        ("//loop/cache", "loop is no folder"),
+        ("//loop/cache", "loop is not a folder"),
     ],
 )
 def test_a_setting_that_means_no_folder_is_refused_by_what_is_wrong(

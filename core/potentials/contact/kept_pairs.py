@@ -72,12 +72,13 @@ class KeptPairs:
 
     def _judge(self, swept: Sweep) -> NDArray[np.int64]:
         """Return the (K,) verdict on kept pairs for pairs of leaves, as the kernel gives it."""
-        ends, way, faces = self._broad_phase.ends, swept.trajectories, swept.faces
-        origins = way.before if self._origins is None else self._origins
+        ends, faces = self._broad_phase.ends, swept.faces
+        before, after = swept.trajectories.before, swept.trajectories.after
+        origins = before if self._origins is None else self._origins
         moves, judged = np.empty((len(ends), 12)), np.empty(len(swept.leaves), dtype=np.int64)
         use_threads(len(origins), BOXES_PER_THREAD)
-        box_moves(ends, faces.ranges, faces.corners, origins, way.before, way.after, moves)
-        size = max(abs(points).max() for points in (origins, way.before, way.after))
+        box_moves(ends, faces.ranges, faces.corners, origins, before, after, moves)
+        size = max(abs(points).max() for points in (origins, before, after))
         rounding = ROUNDINGS * np.finfo(np.float64).eps * size
         judge_leaves(swept.leaves, moves, self._leaf_margins, rounding, judged)
         if self._origins is None:
@@ -101,10 +102,10 @@ class KeptPairs:
         """The kept pairs that are candidates."""
         faces = swept.faces
         near = np.empty(len(self._edges), dtype=bool), np.empty(len(self._faces), dtype=bool)
-        way = self._broad_phase.trees, swept.motions, swept.trajectories
+        motion = self._broad_phase.trees, swept.motions, swept.trajectories
         use_threads(len(self._edges) + len(self._faces), PAIRS_PER_THREAD)
-        find_near_edges(self._edges, swept.edges, *way, near[0])
-        find_near_faces(self._faces, faces, swept.vertices, *way, near[1])
+        find_near_edges(self._edges, swept.edges, *motion, near[0])
+        find_near_faces(self._faces, faces, swept.vertices, *motion, near[1])
         edges = np.sort(swept.edges.indices[self._edges[near[0]]], axis=1)
         pairs = self._faces[near[1]]
         return edges, np.column_stack(

@@ -148,7 +148,7 @@ class TruncatedMotion:
             is_hindered: as of ``PersistentCandidates.cover``.
         """
         candidates, objects, is_free = self._candidates, set[tuple[int, int]](), True
-        self.work, ways = 0.0, displacements + moves
+        self.work, whole_moves = 0.0, displacements + moves
         for pushes in range(PUSH_ROUNDS + 1):
             after = self.carried(points, moves)
             # A point that was pushed has left its path, and another one may follow it closely.
@@ -170,7 +170,7 @@ class TruncatedMotion:
             # Flat tets push what the ground has pushed up down again: they answer pairs alone.
             if pushes < PUSH_ROUNDS and len(rows):
                 stencils = candidates.stencils
-                arguments = (self._points_of, self._floors(least), mobility, ways)
+                arguments = (self._points_of, self._floors(least), mobility, whole_moves)
                 tets = (*flat, MIN_HEIGHT_RATIO, PUSH_SWEEPS)
                 self.work += float(push_apart(rows, stencils, points, *arguments, *tets, moves))
                 _limit(moves, longest)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from supple.core.kernels.contact_islands import Islands, find_islands, relax_islands, share_out
+from supple.core.kernels.contact_islands import Islands, find_islands, relax_islands, distribute
 from supple.core.kernels.flat_tets import no_flat_tets, relax_flat
 from supple.tests.core.kernels.linear_contacts import (
     UP,
@@ -67,7 +67,7 @@ def test_islands_are_shared_out_evenly_whatever_their_order(count) -> None:
     sizes = rng.permutation(np.array([300] * count + [2] * 100 + [5] * 60))
     contacts = rng.integers(0, sizes + 1)
     offsets = [np.concatenate([[0], np.cumsum(each)]) for each in (contacts, sizes - contacts)]
-    shares = share_out(Islands(NO_CORNERS[:, 0], offsets[0], NO_CORNERS[:, 0], offsets[1]), count)
+    shares = distribute(Islands(NO_CORNERS[:, 0], offsets[0], NO_CORNERS[:, 0], offsets[1]), count)
     work = np.bincount(shares, sizes, count)
     assert np.ptp(work) <= 5
     assert work.sum() == sizes.sum()
@@ -75,7 +75,7 @@ def test_islands_are_shared_out_evenly_whatever_their_order(count) -> None:
 
 def test_what_is_larger_than_all_others_is_alone_in_its_share() -> None:
     offsets = np.array([0, 1, 2, 3, 90, 91, 92])
-    shares = share_out(Islands(NO_CORNERS[:, 0], offsets, NO_CORNERS[:, 0], 0 * offsets), 2)
+    shares = distribute(Islands(NO_CORNERS[:, 0], offsets, NO_CORNERS[:, 0], 0 * offsets), 2)
     assert shares.tolist() == [1, 1, 1, 0, 1, 1]
 
 

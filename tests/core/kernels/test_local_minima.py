@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial import ConvexHull
 
-from supple.core.kernels.local_minima import RAMP_SINE, edge_share, face_share
+from supple.core.kernels.local_minima import RAMP_SINE, edge_weight, face_weight
 from supple.core.math3.closest_points import CROSSING, FACE_INSIDE, code_of_edges, place_on_face
 from supple.core.math3.closest_points import between_edges as difference_of_edges
 from supple.core.math3.closest_points import from_face as difference_from_face
@@ -44,7 +44,7 @@ def face_shares(points: Points, mesh: Topology, vertex: int) -> dict[int, tuple[
         corners = tuples(points[[vertex, *mesh.faces[face]]])
         apart, place = difference_from_face(*corners)
         assert place == place_on_face(*corners)
-        found[face] = place, face_share(points, mesh, face, vertex, place, apart)
+        found[face] = place, face_weight(points, mesh, face, vertex, place, apart)
     return found
 
 
@@ -60,7 +60,7 @@ def edge_shares(points: Points, mesh: Topology) -> list[tuple[int, float]]:
             if code == CROSSING:
                 continue
             between = difference_of_edges(*ends, code=code)
-            found.append((code, edge_share(points, mesh, one, other, code, *between)))
+            found.append((code, edge_weight(points, mesh, one, other, code, *between)))
     return found
 
 
@@ -176,12 +176,12 @@ def test_an_edge_that_is_crossed_beside_a_flat_end_hands_over_there(is_first, si
     assert code_of_edges(*ends) == CROSSING
     between = difference_of_edges(*ends, code=CROSSING)
     expected = min(sine / RAMP_SINE, 1.0)
-    assert edge_share(points, mesh, first, second, CROSSING, *between) == pytest.approx(expected)
+    assert edge_weight(points, mesh, first, second, CROSSING, *between) == pytest.approx(expected)
 
 
 def test_edges_that_cross_at_a_tip_count_in_whole() -> None:
     tip = needle(np.array([0.0, 0, 1]), np.array([0.01, 0, 9.0]))[0]
     lower = np.array([[0.0, -9, 0], [0.01, 9, 0], [0, 0, -9]])
     points, mesh = joined(*((part, np.array([[0, 1, 2]])) for part in (tip, lower)))
-    crossed = edge_share(points, mesh, 0, 3, CROSSING, (0.0, 0.0, 1.0), 1e-6, 0.5)
+    crossed = edge_weight(points, mesh, 0, 3, CROSSING, (0.0, 0.0, 1.0), 1e-6, 0.5)
     assert crossed == 1.0
