@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from supple.core.kernels.contact_islands import Islands, find_islands, relax_islands, distribute
+from supple.core.kernels.contact_islands import Islands, distribute, find_islands, relax_islands
 from supple.core.kernels.flat_tets import no_flat_tets, relax_flat
 from supple.tests.core.kernels.linear_contacts import (
     UP,
