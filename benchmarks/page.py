@@ -75,7 +75,8 @@ SWEEPS = """
 A block of jelly falls on the ground, {runs} times with {frames} frames (`sweep_scaling`). A run
 takes {run:.1f} processor seconds. The seconds are those of a whole sweep, with the start of the
 processes and the results. The overhead is the processor time beside the runs, without start and
-end of the processes.
+end of the processes. A machine that other machines share is not always equally fast, by a tenth
+and more; what is below that, or below zero, cannot be told from nothing.
 Other programs used the machine meanwhile: its load was {load:g}. {when}
 
 """
