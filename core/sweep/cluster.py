@@ -175,11 +175,14 @@ _thread_data = threading.local()
 def _run_there(request: dict[str, Any], threads: int) -> Row:
     """A run, with the address of its worker.
 
-    A process of its own does it: several threads of a worker may do runs, and a run in a thread of
-    a worker takes a third more processor time.
+    A process of its own does it: several threads of a worker may do runs, and a run changes what a
+    whole process has, such as its standard output and its number of threads.
     """
     from distributed import get_worker
 
-    if not hasattr(_thread_data, "process"):
-        _thread_data.process = Process(threads)
-    return {**_thread_data.process.run(request), "worker": get_worker().address}
+    process: Process | None = getattr(_thread_data, "process", None)
+    if process is None or process.threads != threads:
+        if process is not None:
+            process.stop()
+        process = _thread_data.process = Process(threads)
+    return {**process.run(request), "worker": get_worker().address}

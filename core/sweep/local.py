@@ -94,6 +94,7 @@ class Process:
     """
 
     def __init__(self, threads: int) -> None:
+        self.threads = threads
         self._environment = {**os.environ, **thread_variables(threads)}
         self._environment.pop(_TRIM, None)
         self._process: subprocess.Popen[bytes] | None = None

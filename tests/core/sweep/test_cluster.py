@@ -61,6 +61,9 @@ def test_threads_of_a_worker_do_runs_side_by_side_in_processes_of_their_own(
         )
         with distributed.Client(address, set_as_default=False) as client:
             assert list(client.run(_process_count).values()) == [2]
+            # A sweep that computes on more threads has other processes.
+            assert len(list(cluster.rows(iter(requests), 2, address, None, print))) == 4
+            assert list(client.run(_process_count).values()) == [2]
     here = make(SWEEP, SCENE, SETTINGS, tmp_path / "here")
     alone = [run_one({**each, "folder": str(here)}) for each in requests]
     same = [{"index": k, **row} for k, row in enumerate(alone)]
