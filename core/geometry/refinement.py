@@ -77,9 +77,9 @@ def refined(surface: Triangulation, longest: float) -> Triangulation:
     rounds = 0
     while True:
         is_flipping = rounds < MAX_ROUNDS
-        if is_flipping:
-            surface = _flipped(surface, flatness)
         edges = _edges_of(surface, flatness)
+        if is_flipping:
+            surface, edges = _flipped(surface, edges, flatness)
         lengths = np.linalg.norm(np.subtract(*surface.points[edges.ends].swapaxes(0, 1)), axis=1)
         long = lengths > longest
         if not long.any():
@@ -159,30 +159,37 @@ def _are_flat(
     return flat
 
 
-def _flipped(surface: Triangulation, flatness: float) -> Triangulation:
-    """The same points with Delaunay triangles in flat parts."""
-    points, triangles, labels = surface
+def _flipped(
+    surface: Triangulation, edges: _Edges, flatness: float
+) -> tuple[Triangulation, _Edges]:
+    """The same points with Delaunay triangles in flat parts, and the edges of these."""
     for _ in range(MAX_FLIP_ROUNDS):
-        edges = _edges_of(Triangulation(points, triangles, labels), flatness)
-        sines = np.zeros(len(edges.ends))
-        inner = np.flatnonzero(edges.is_inner)
-        sines[inner] = _sines(points, edges.ends[inner], edges.apexes[inner])
-        chosen = _mutual(sines, edges.number, edges.sides)
-        # The new edge must be none that is there, nor that of another flip.
-        new = np.sort(edges.apexes[chosen], axis=1)
-        _, first = np.unique(new, axis=0, return_index=True)
-        known = numbered_pairs(np.concatenate([edges.ends, new[first]]))[1]
-        fresh = first[~np.isin(known[len(edges.ends) :], known[: len(edges.ends)])]
-        chosen = chosen[fresh]
+        chosen = _edges_to_flip(surface.points, edges)
         if len(chosen) == 0:
             break
-        triangles = triangles.copy()
+        triangles = surface.triangles.copy()
         low, high = edges.ends[chosen].T
         ahead, behind = edges.apexes[chosen].T
         # The first side has the edge from its lower end to the higher one.
         triangles[edges.sides[chosen, 0]] = np.stack([ahead, low, behind], axis=1)
         triangles[edges.sides[chosen, 1]] = np.stack([behind, high, ahead], axis=1)
-    return Triangulation(points, triangles, labels)
+        surface = surface._replace(triangles=triangles)
+        edges = _edges_of(surface, flatness)
+    return surface, edges
+
+
+def _edges_to_flip(points: Points, edges: _Edges) -> Indices:
+    """Edges that are not Delaunay, no two of one triangle."""
+    sines = np.zeros(len(edges.ends))
+    inner = np.flatnonzero(edges.is_inner)
+    sines[inner] = _sines(points, edges.ends[inner], edges.apexes[inner])
+    chosen = _mutual(sines, edges.number, edges.sides)
+    # The new edge must be none that is there, nor that of another flip.
+    new = np.sort(edges.apexes[chosen], axis=1)
+    _, first = np.unique(new, axis=0, return_index=True)
+    known = numbered_pairs(np.concatenate([edges.ends, new[first]]))[1]
+    fresh = first[~np.isin(known[len(edges.ends) :], known[: len(edges.ends)])]
+    return chosen[fresh]
 
 
 def _sines(points: Points, ends: Indices, apexes: Indices) -> NDArray[np.float64]:
