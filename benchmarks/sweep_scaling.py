@@ -55,27 +55,27 @@ def run() -> dict[str, Any]:
     _alone()
     load = round(os.getloadavg()[0], 1)
     alone: list[float] = []
-    ways: dict[str, list[tuple[float, float]]] = {name: [] for name in _WAYS}
-    for repeat in range(REPEATS):
-        for name in _WAYS:
-            if name.startswith("2 "):
-                if repeat == 0:
-                    ways[name].append(_sweep(name))
-                continue
+    seconds: dict[str, list[float]] = {name: [] for name in _WAYS}
+    overheads: dict[str, list[float]] = {name: [] for name in _BESIDE_ALONE}
+    for _ in range(REPEATS):
+        for name in _BESIDE_ALONE:
             alone.append(_alone())
-            seconds, processor_s = _sweep(name)
-            ways[name].append((seconds, processor_s / alone[-1] - 1.0))
-    one = min(seconds for seconds, _ in ways["1 process"])
+            total, processor_s = _sweep(name)
+            seconds[name].append(total)
+            overheads[name].append(processor_s / alone[-1] - 1.0)
+    for name in _WAYS:
+        if name not in overheads:
+            seconds[name].append(_sweep(name)[0])
+    one = min(seconds["1 process"])
     rows = []
-    for name, measured in ways.items():
-        total = min(seconds for seconds, _ in measured)
+    for name, measured in seconds.items():
         row: dict[str, Any] = {
             "way": name,
-            "seconds": round(total, 2),
-            "times_faster": round(one / total, 2),
+            "seconds": round(min(measured), 2),
+            "times_faster": round(one / min(measured), 2),
         }
-        if name.startswith("1 "):
-            row["overhead"] = round(statistics.median(each for _, each in measured), 3)
+        if name in overheads:
+            row["overhead"] = round(statistics.median(overheads[name]), 3)
         rows.append(row)
     return {
         "runs": RUNS,
@@ -130,6 +130,8 @@ _WAYS = {
     "1 worker of Dask": (on_cluster.rows, 1),
     "2 workers of Dask": (on_cluster.rows, 2),
 }
+# Overheads are those beside the same runs in one process.
+_BESIDE_ALONE = ("1 process", "1 worker of Dask")
 
 
 def _sweep(way: str) -> tuple[float, float]:

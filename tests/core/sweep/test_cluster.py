@@ -29,16 +29,21 @@ from .tiny_sweep import SCENE, SETTINGS, SWEEP, frames_of, without_times
 distributed: Any = pytest.importorskip("distributed", reason="Dask is an optional package")
 
 
-@pytest.fixture(scope="module")
-def dask() -> Iterator[Any]:
-    """A cluster of two worker processes on this machine, one of which the last test kills."""
-    with distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
+def local_cluster(workers: int, threads: int) -> Any:
+    """A cluster of worker processes on this machine, with so many threads each."""
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=threads,
         dashboard_address=None,
         memory_limit=0,
         silence_logs=logging.CRITICAL,
-    ) as started:
+    )
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[Any]:
+    """A cluster of two workers, one of which the last test kills."""
+    with local_cluster(2, 1) as started:
         yield started
 
 
@@ -48,13 +53,7 @@ def test_threads_of_a_worker_do_runs_side_by_side_in_processes_of_their_own(
 ) -> None:
     folder = make(SWEEP, SCENE, SETTINGS, tmp_path / "there")
     requests = [{"folder": str(folder), "index": k, "version": version()} for k in range(4)]
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=2,
-        dashboard_address=None,
-        memory_limit=0,
-        silence_logs=logging.CRITICAL,
-    ) as one_worker:
+    with local_cluster(1, 2) as one_worker:
         address = one_worker.scheduler_address
         rows = sorted(
             cluster.rows(iter(requests), 1, address, None, print), key=lambda row: row["index"]
