@@ -559,8 +559,8 @@ def _any_hits_mesh(rays: _Rays, mesh: _Mesh, stopping: Sequence[_Mesh], ground: 
 
 def _any_hits_body(rays: _Rays, tree: BVHTree, stopping: Sequence[_Mesh], anchors: Points) -> bool:
     """Whether a ray meets a body, and no collider before it, where that can get so far."""
-    for index, (place, path) in enumerate(zip(rays.starts, rays.steps, strict=True)):
-        start, step = Vector(place), Vector(path)
+    for index, (place, displacement) in enumerate(zip(rays.starts, rays.steps, strict=True)):
+        start, step = Vector(place), Vector(displacement)
         point, normal, _, distance = tree.ray_cast(start, step, step.length)
         if normal is None or abs(normal.dot(step.normalized())) <= _GRAZING_COSINE:
             continue

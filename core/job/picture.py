@@ -140,8 +140,8 @@ def _pixels(
 def _put(image: Image, depth: NDArray[np.float64], at: Points, colours: Points) -> None:
     """Draw pixels in front of all that is there."""
     x, y = at[:, 0].astype(int), at[:, 1].astype(int)
-    projected = (x < image.shape[1]) & (y < image.shape[0])
-    x, y, z, colours = x[projected], y[projected], at[projected, 2], colours[projected]
+    is_inside = (x < image.shape[1]) & (y < image.shape[0])
+    x, y, z, colours = x[is_inside], y[is_inside], at[is_inside, 2], colours[is_inside]
     # The nearest of each pixel comes last.
     order = np.argsort(z, kind="stable")
     order = order[z[order] >= depth[y[order], x[order]]]
@@ -152,12 +152,12 @@ def _put(image: Image, depth: NDArray[np.float64], at: Points, colours: Points) 
 def _surfaces(job: Job, index: int) -> list[tuple[Points, NDArray[np.int32]]]:
     surfaces = []
     frame, start = job.read_frame(index), 0
-    for body, tets, projected in zip(
+    for body, tets, skin_positions in zip(
         job.scene.bodies, job.tet_scene.bodies, job.seen_positions(index), strict=True
     ):
         assert isinstance(tets.mesh, TetMesh)
         count = len(tets.mesh.vertices)
-        surface, points = body.mesh, np.asarray(projected[0])
+        surface, points = body.mesh, np.asarray(skin_positions[0])
         if isinstance(surface, SurfaceMesh) and len(surface.vertices) == len(points):
             surfaces.append((points, surface.triangles))
         else:
