@@ -81,14 +81,16 @@ def overlap() -> None:
 
 def clearance() -> None:
     from ..integrators import Automatic
+    from ..integrators.explicit_stepper import MAX_SAMPLES
 
     # Farther apart than surfaces push, and within what is looked at: of one body and of two.
     low, high = (_tet(height).mesh for height in (0.001, 1.007))
     assert isinstance(low, TetMesh) and isinstance(high, TetMesh)
     parts = TetMesh(np.concatenate([low.vertices, high.vertices]), [[0, 1, 2, 3], [4, 5, 6, 7]])
     bodies = [SoftBody(parts), _tet(height=2.013)]
-    # In more steps than positions are sampled.
-    _simulate(Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic(), 16)
+    # In more steps than positions are sampled: between samples, vertices move on curves.
+    scene = Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact())
+    _simulate(scene, Automatic(), 2 * MAX_SAMPLES)
     # Near enough to be asked what tetrahedra hold apart.
     _touch(Automatic())
 

@@ -10,6 +10,7 @@ import pytest
 from supple.core.integrators import mesh_contact_step
 from supple.core.job import tiny_scenes
 from supple.core.kernels import contact_relaxation
+from supple.core.potentials.contact.clearance import Clearance
 from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
 from supple.core.preparation import initial_intersections
 from supple.core.preparation.initial_intersections import minimum_translations
@@ -68,3 +69,24 @@ def test_an_overlap_is_contracted_and_another_one_is_refused(
     monkeypatch.setattr(initial_intersections, "minimum_translations", parting)
     tiny_scenes.overlap()
     assert contracted[0] and not contracted[-1] and parted == [True]
+
+
+def test_clearance_is_checked_along_curves_and_what_tets_hold_apart_on_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in a first frame of more steps than positions are sampled."""
+    checked: list[tuple[bool, bool]] = []
+    check, hold_in = Clearance.clearance_after, Clearance._hold_in
+
+    def clearance_after(self: Any, trajectory: Any, *rest: Any) -> Any:
+        checked.append((trajectory.is_linear, False))
+        return check(self, trajectory, *rest)
+
+    def hold(self: Any, trajectory: Any) -> Any:
+        checked[-1] = checked[-1][0], True
+        return hold_in(self, trajectory)
+
+    monkeypatch.setattr(Clearance, "clearance_after", clearance_after)
+    monkeypatch.setattr(Clearance, "_hold_in", hold)
+    tiny_scenes.clearance()
+    assert (False, True) in checked
