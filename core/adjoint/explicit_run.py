@@ -30,15 +30,15 @@ class RungeKuttaAdjoint(StepAdjoint):
         v_i = r_i v + σ_i (a_0 + R) + n h ρ (a_{i−1} − a_0),   x_i = x + n h v_{i−1},
         x' = x + h Σ w v_i − h σ R,   v' = r v + σ a_0 + h Σ w τ (a_i − a_0),
 
-    r and σ of the time n h, ρ of that since the stage before, τ of that to the end. R is what the
-    ground is predicted to add to accelerations: where it changes the speed v″ at the end of a step
-    of symplectic Euler to v‴, R = (v‴ − v″)/σ.
+    r and σ of the time n h, ρ of that since the stage before, τ of that to the end. R is the
+    predicted acceleration by the ground: R = (v‴ − v″)/σ, if the ground changes the velocity v″ at
+    the end of a step of symplectic Euler to v‴.
     """
 
-    def _move_back(self, course: StepHistory, frame: int, since: float, until: float) -> None:
-        step, whole, began = self._step, self.span(1.0), course.velocities
-        accelerations = self._accelerations(course)
-        first, reaction = accelerations[0], self._predicted(course)
+    def _move_back(self, history: StepHistory, frame: int, since: float, until: float) -> None:
+        step, whole, began = self._step, self.span(1.0), history.velocities
+        accelerations = self._accelerations(history)
+        first, reaction = accelerations[0], self._predicted(history)
         pushed = first if reaction is None else self._add_reaction(reaction, first)
         stages = self._stages(began, accelerations, pushed)
         for weight, stage in zip(self._weights, stages, strict=True):
@@ -53,7 +53,7 @@ class RungeKuttaAdjoint(StepAdjoint):
         grad_pushed = self._stages_back(began, accelerations, pushed, stages, gradients, time)
         grad_first += grad_pushed
         if reaction is not None:
-            self._reaction_back(reaction, grad_pushed, grad_place, course, grad_first)
+            self._reaction_back(reaction, grad_pushed, grad_place, history, grad_first)
         out = self.grad_positions, self.grad_velocities
         self._accelerate_back(self.positions, began, first, grad_first, (frame, since), out)
 
@@ -69,7 +69,7 @@ class RungeKuttaAdjoint(StepAdjoint):
         """Through the stages, to the gradient by a_0 + R.
 
         Args:
-            gradients: by x', by v', and by a_0, which grows.
+            gradients: the gradients by x', by v' and by a_0; the last is added to.
             time: the frame, and when in it the step begins and ends.
         """
         step, (grad_place, grad_speed, grad_first) = self._step, gradients
@@ -121,15 +121,15 @@ class RungeKuttaAdjoint(StepAdjoint):
             stages.append(stage)
         return stages
 
-    def _accelerations(self, course: StepHistory) -> list[Tensor]:
+    def _accelerations(self, history: StepHistory) -> list[Tensor]:
         """Return the accelerations of each stage; that of the last from the end of the step,
         where it is needed.
         """
-        accelerations = course.accelerations
+        accelerations = history.accelerations
         if not self._needs_accelerations:
             return accelerations
         whole, first = self.span(1.0), accelerations[0]
-        left = self.velocities - whole.retention * course.velocities - whole.impulse * first
+        left = self.velocities - whole.retention * history.velocities - whole.impulse * first
         parts = list(zip(self._nodes, self._weights, strict=True))
         for (node, weight), acceleration in zip(parts[1:-1], accelerations[1:], strict=True):
             left.addcmul_(
@@ -141,12 +141,12 @@ class RungeKuttaAdjoint(StepAdjoint):
             first + left / (weight * self._step * self.span(1.0 - node).retention),
         ]
 
-    def _predicted(self, course: StepHistory) -> GroundReaction | None:
+    def _predicted(self, history: StepHistory) -> GroundReaction | None:
         """Return the ground's reaction at the end of a step of symplectic Euler."""
-        meeting = self._meeting(course, 0)
-        if meeting is None or self.ground is None:
+        contact = self._ground_contact(history, 0)
+        if contact is None or self.ground is None:
             return None
-        return GroundReaction(self.ground, meeting)
+        return GroundReaction(self.ground, contact)
 
     def _add_reaction(self, reaction: GroundReaction, first: Tensor) -> Tensor:
         """a_0 + R, by which positions ended h σ R lower than stages tell."""
@@ -159,12 +159,12 @@ class RungeKuttaAdjoint(StepAdjoint):
         reaction: GroundReaction,
         grad_pushed: Tensor,
         grad_place: Tensor,
-        course: StepHistory,
+        history: StepHistory,
         grad_first: Tensor,
     ) -> None:
         """From the (3, N) gradients by a_0 + R and by x' to those by x, v and a_0 of the
         prediction."""
-        whole, at, first = self.span(1.0), reaction.vertices, course.accelerations[0]
+        whole, at, first = self.span(1.0), reaction.vertices, history.accelerations[0]
         impulse, retention = whole.impulse[at], whole.retention[at]
         grad_reaction = grad_pushed.index_select(1, at)
         grad_change = (grad_reaction / impulse).sub_(
@@ -179,7 +179,7 @@ class RungeKuttaAdjoint(StepAdjoint):
             grad_impulse = grad_speed * first.index_select(1, at)
             grad_impulse.sub_(grad_reaction * reaction.change / impulse.square())
             whole.grad_impulse.index_add_(0, at, grad_impulse.sum(0))
-            grad_retention = grad_speed * course.velocities.index_select(1, at)
+            grad_retention = grad_speed * history.velocities.index_select(1, at)
             whole.grad_retention.index_add_(0, at, grad_retention.sum(0))
 
 
@@ -189,7 +189,7 @@ class _Frame:
 
     Args:
         before: the state that it began at.
-        steps: how many it took.
+        steps: the number of steps.
         checkpoints: positions, velocities and plastic strains after every so many of them.
     """
 
@@ -209,8 +209,8 @@ class ExplicitRun:
     Args:
         system: that is carried on.
         stepper: carries it on.
-        integrator: whose steps they are.
-        frames: how many there will be.
+        integrator: the integrator of the steps.
+        frames: the number of frames to come.
     """
 
     def __init__(
@@ -305,7 +305,7 @@ class ExplicitRun:
             record = _Record(back.ground, len(stages_of(self._integrator)[0]) - 1)
             step.record = record
             for number in numbers:
-                record.courses.append(StepHistory(step.velocities.clone()))
+                record.histories.append(StepHistory(step.velocities.clone()))
                 step.prescribe(before.frame, number / count, (number + 1) / count)
                 strains.append(tets.plastic)
                 step.advance()
@@ -315,7 +315,7 @@ class ExplicitRun:
                 times, strain = (number / count, (number + 1) / count), strains.pop()
                 if flow:
                     back.grad_positions += flow.enter(back.positions, strain, step.step)
-                back.back(record.courses.pop(), before.frame, *times)
+                back.back(record.histories.pop(), before.frame, *times)
                 if flow:
                     flow.leave()
             flow.settle()
@@ -324,7 +324,7 @@ class ExplicitRun:
 
 
 class _Record:
-    """Takes down the courses of steps.
+    """Takes down the histories of steps.
 
     Args:
         ground: adjoint of the ground; None where the scene has no ground.
@@ -333,13 +333,13 @@ class _Record:
 
     def __init__(self, ground: GroundAdjoint[Any] | None, stages: int) -> None:
         self._ground, self._stages = ground, stages
-        self.courses: list[StepHistory] = []
+        self.histories: list[StepHistory] = []
 
     def accelerates(self, acceleration: Tensor) -> None:
-        if len(self.courses[-1].accelerations) < self._stages:
-            self.courses[-1].accelerations.append(acceleration.clone())
+        if len(self.histories[-1].accelerations) < self._stages:
+            self.histories[-1].accelerations.append(acceleration.clone())
 
-    def meets(self, positions: Tensor, velocities: Tensor) -> bool:
+    def replaces_obstacles(self, positions: Tensor, velocities: Tensor) -> bool:
         if self._ground is not None:
-            self.courses[-1].meetings.append(self._ground.meeting(positions, velocities))
+            self.histories[-1].ground_contacts.append(self._ground.contact(positions, velocities))
         return isinstance(self._ground, PointGroundAdjoint)

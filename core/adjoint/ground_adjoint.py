@@ -55,7 +55,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Meeting:
+class GroundContact:
     """The vertices that the ground corrects at the end of a step.
 
     Args:
@@ -68,10 +68,10 @@ class Meeting:
     velocities: Tensor
 
 
-MeetingType = TypeVar("MeetingType", bound=Meeting)
+ContactType = TypeVar("ContactType", bound=GroundContact)
 
 
-class GroundAdjoint(ABC, Generic[MeetingType]):
+class GroundAdjoint(ABC, Generic[ContactType]):
     """The base of adjoints of the ground's corrections.
 
     Args:
@@ -97,33 +97,33 @@ class GroundAdjoint(ABC, Generic[MeetingType]):
         self.grad_state = torch.zeros_like(state), torch.zeros_like(state)
 
     def begin(self) -> None:
-        """Goes to where forces begin: what follows goes on from none."""
+        """Reset the forces to their start, which is zero."""
 
     @abstractmethod
-    def meeting(self, positions: Tensor, velocities: Tensor) -> MeetingType | None:
-        """Return the meeting at (3, N) positions and velocities at the end of a step; None where
+    def contact(self, positions: Tensor, velocities: Tensor) -> ContactType | None:
+        """Return the contact at (3, N) positions and velocities at the end of a step; None where
         nothing is pushed.
         """
 
     @abstractmethod
-    def change(self, meeting: MeetingType) -> Tensor:
+    def change(self, contact: ContactType) -> Tensor:
         """Return the (3, K) change of velocities."""
 
     @abstractmethod
-    def back(self, meeting: MeetingType, grad_positions: Tensor, grad_velocities: Tensor) -> None:
+    def back(self, contact: ContactType, grad_positions: Tensor, grad_velocities: Tensor) -> None:
         """From the (3, N) gradients by positions and velocities after it to those before it."""
 
     @abstractmethod
     def grad_mobility(self) -> Tensor:
-        """(N,) gradient by step × impulse time / mass of vertices, all meetings together."""
+        """(N,) gradient by step × impulse time / mass of vertices, all ground_contacts together."""
 
     def leave(
-        self, meeting: MeetingType, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]
+        self, contact: ContactType, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]
     ) -> None:
         """Goes to before it, with (3, N) positions and velocities and the gradients by both."""
-        self.back(meeting, *gradients)
-        for whole, part in zip(state, (meeting.positions, meeting.velocities), strict=True):
-            whole.index_copy_(1, meeting.vertices, part)
+        self.back(contact, *gradients)
+        for whole, part in zip(state, (contact.positions, contact.velocities), strict=True):
+            whole.index_copy_(1, contact.vertices, part)
 
     def finish(self) -> None:
         """Add the accumulated sums to the gradients."""
@@ -141,14 +141,14 @@ class GroundReaction:
 
     Args:
         ground: that they met.
-        meeting: of the vertices.
+        contact: of the vertices.
     """
 
-    def __init__(self, ground: GroundAdjoint[MeetingType], meeting: MeetingType) -> None:
-        self._ground, self._meeting = ground, meeting
-        self.vertices = meeting.vertices
+    def __init__(self, ground: GroundAdjoint[ContactType], contact: ContactType) -> None:
+        self._ground, self._ground_contact = ground, contact
+        self.vertices = contact.vertices
         #: (3, K) of velocities.
-        self.change = ground.change(meeting)
+        self.change = ground.change(contact)
 
     def back(self, grad_change: Tensor) -> tuple[Tensor, Tensor]:
         """(3, K) gradients by positions and velocities before it, from that by the change of
@@ -156,14 +156,14 @@ class GroundReaction:
         at, (grad_positions, grad_velocities) = self.vertices, self._ground.grad_state
         grad_positions.index_fill_(1, at, 0.0)
         grad_velocities.index_copy_(1, at, grad_change)
-        self._ground.back(self._meeting, grad_positions, grad_velocities)
+        self._ground.back(self._ground_contact, grad_positions, grad_velocities)
         changes = grad_positions.index_select(1, at), grad_velocities.index_select(1, at)
         return changes[0], changes[1].sub_(grad_change)
 
 
 @dataclass(frozen=True)
-class VertexMeeting(Meeting):
-    """The meeting of vertices with the ground.
+class VertexGroundContact(GroundContact):
+    """The contact of vertices with the ground.
 
     Args:
         rows: (K,) of the vertices among those of the ground.
@@ -177,7 +177,7 @@ class VertexMeeting(Meeting):
         return self.rows.numpy(), self.positions[2].numpy(), self.velocities.numpy()
 
 
-class VertexGroundAdjoint(GroundAdjoint[VertexMeeting]):
+class VertexGroundAdjoint(GroundAdjoint[VertexGroundContact]):
     """The adjoint of ``BarrierStep``.
 
     Args:
@@ -213,23 +213,25 @@ class VertexGroundAdjoint(GroundAdjoint[VertexMeeting]):
         self._out = ByContacts(weights, kinetic, grad_mobility, np.zeros(1))
         super().__init__(system, grads, step, span, self._out._asdict())
 
-    def meeting(self, positions: Tensor, velocities: Tensor) -> VertexMeeting | None:
+    def contact(self, positions: Tensor, velocities: Tensor) -> VertexGroundContact | None:
         heights = positions[2].index_select(0, self._vertices)
         rows = torch.nonzero(heights < self._tops).flatten()
         if len(rows) == 0:
             return None
         at = self._vertices[rows]
         before = positions.index_select(1, at), velocities.index_select(1, at)
-        return VertexMeeting(at, *before, rows)
+        return VertexGroundContact(at, *before, rows)
 
-    def change(self, meeting: VertexMeeting) -> Tensor:
-        changes = torch.empty_like(meeting.velocities)
-        change_velocities(self._contacts, *meeting.before, changes.numpy())
+    def change(self, contact: VertexGroundContact) -> Tensor:
+        changes = torch.empty_like(contact.velocities)
+        change_velocities(self._contacts, *contact.before, changes.numpy())
         return changes
 
-    def back(self, meeting: VertexMeeting, grad_positions: Tensor, grad_velocities: Tensor) -> None:
+    def back(
+        self, contact: VertexGroundContact, grad_positions: Tensor, grad_velocities: Tensor
+    ) -> None:
         grad = grad_positions.numpy(), grad_velocities.numpy()
-        contact_back(self._contacts, *meeting.before, meeting.vertices.numpy(), grad, self._out)
+        contact_back(self._contacts, *contact.before, contact.vertices.numpy(), grad, self._out)
 
     def grad_mobility(self) -> Tensor:
         sums = torch.zeros_like(self._inverse_mass)
@@ -237,7 +239,7 @@ class VertexGroundAdjoint(GroundAdjoint[VertexMeeting]):
 
 
 @dataclass(frozen=True)
-class PointMeeting(Meeting):
+class PointGroundContact(GroundContact):
     """The vertices of points that the ground pushed at the end of a step.
 
     Args:
@@ -255,10 +257,10 @@ def embedded_step(system: System) -> EmbeddedBarrierStep | None:
     return next(steps, None)
 
 
-class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
+class PointGroundAdjoint(GroundAdjoint[PointGroundContact]):
     """The adjoint of ``EmbeddedBarrierStep``,
 
-    Where steps are taken again, it lets the ground act, and takes down each sweep.
+    When steps are repeated, it applies the ground and records each sweep.
 
     Args:
         step_end: of the ground.
@@ -308,8 +310,8 @@ class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
             part[self._later] = 0.0
         self._later = self._later[:0]
 
-    def meeting(self, positions: Tensor, velocities: Tensor) -> PointMeeting | None:
-        """See ``GroundAdjoint.meeting``; corrects both as the step would."""
+    def contact(self, positions: Tensor, velocities: Tensor) -> PointGroundContact | None:
+        """See ``GroundAdjoint.contact``; corrects both as the step would."""
         before, times = (positions.clone(), velocities.clone()), self._span.impulse
         self._step_end.apply(positions, velocities, self._step, times, self._trace)
         trace = self._pushed()
@@ -319,7 +321,7 @@ class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
         is_carrying[torch.as_tensor(self._arrays.corners[trace.points])] = True
         at = torch.nonzero(is_carrying).flatten()
         first, speed = (part.index_select(1, at) for part in before)
-        return PointMeeting(at, first, speed, velocities.index_select(1, at) - speed, trace)
+        return PointGroundContact(at, first, speed, velocities.index_select(1, at) - speed, trace)
 
     def _pushed(self) -> PointTrace:
         """Return the trace of the last step, for points with any force on them."""
@@ -339,12 +341,14 @@ class PointGroundAdjoint(GroundAdjoint[PointMeeting]):
             arrays.friction_forces[near[rows]],
         )
 
-    def change(self, meeting: PointMeeting) -> Tensor:
-        return meeting.change
+    def change(self, contact: PointGroundContact) -> Tensor:
+        return contact.change
 
-    def back(self, meeting: PointMeeting, grad_positions: Tensor, grad_velocities: Tensor) -> None:
+    def back(
+        self, contact: PointGroundContact, grad_positions: Tensor, grad_velocities: Tensor
+    ) -> None:
         grad = ByMotion(grad_positions.numpy(), grad_velocities.numpy(), *self._grad_forces)
-        trace, vertices = meeting.trace, meeting.vertices.numpy()
+        trace, vertices = contact.trace, contact.vertices.numpy()
         contact_points_back(self._points, trace, vertices, self._later, self._out, grad)
         self._later = trace.points
 

@@ -18,7 +18,7 @@ from .force_adjoint import ForceAdjoint
 from .force_loops import RestProducts
 from .ground_adjoint import (
     GroundAdjoint,
-    Meeting,
+    GroundContact,
     PointGroundAdjoint,
     Span,
     VertexGroundAdjoint,
@@ -29,18 +29,18 @@ from .quantities import Quantities
 
 @dataclass
 class StepHistory:
-    """The record of a step that is needed on the way back; what is not, its end tells.
+    """The record of a step that is needed on the way back; other values follow from its end.
 
     Args:
         velocities: (3, N) that it began with.
         accelerations: (3, N) of its stages but the last, in m/s².
-        meetings: with the ground, where it has one: predicted, where there are several stages, and
-            at the end.
+        ground_contacts: contacts with the ground, if any: the predicted one of several stages,
+            then the one at the end.
     """
 
     velocities: Tensor
     accelerations: list[Tensor] = field(default_factory=list)
-    meetings: list[Meeting | None] = field(default_factory=list)
+    ground_contacts: list[GroundContact | None] = field(default_factory=list)
 
 
 def stages_of(integrator: ExplicitIntegrator) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -58,11 +58,11 @@ class StepAdjoint(ABC):
 
     Args:
         system: that was carried on.
-        integrator: whose steps they are.
+        integrator: the integrator of the steps.
         seconds: of a step.
         quantities: values by name, on autograd's tape or off it.
         grads: the gradients by those that require grad, which grow.
-        flowing: what of the rest shapes of tets that flow is taken at the end of each step.
+        flowing: products by the rest shapes of tets that flow, taken at the end of each step.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class StepAdjoint(ABC):
         self._nodes, self._weights = stages_of(integrator)
         self._forces = ForceAdjoint(system, quantities, grads, flowing)
         self._negative_inverse_mass = -system.inverse_mass
-        #: By the fraction of a step.
+        #: The spans by the fraction of a step.
         self._spans: dict[float, Span] = {}
         self._is_damping_wanted = "damping" in grads
         self._needs_accelerations = self._is_damping_wanted or "mass" in grads
@@ -114,20 +114,20 @@ class StepAdjoint(ABC):
         if self.ground is not None:
             self.ground.begin()
 
-    def back(self, course: StepHistory, frame: int, since: float, until: float) -> None:
+    def back(self, history: StepHistory, frame: int, since: float, until: float) -> None:
         """Through the step that went from ``since`` to ``until`` of a frame."""
-        pins, began = self._system.moving_pins, course.velocities
-        meeting = self._meeting(course, -1)
-        if meeting is not None and self.ground is not None:
+        pins, began = self._system.moving_pins, history.velocities
+        contact = self._ground_contact(history, -1)
+        if contact is not None and self.ground is not None:
             state = self.positions, self.velocities
             gradients = self.grad_positions, self.grad_velocities
-            self.ground.leave(meeting, state, gradients)
+            self.ground.leave(contact, state, gradients)
         ended = self.velocities
         if pins is not None:
             began[:, pins.vertices] = ended[:, pins.vertices]
             grad_target = self.grad_positions[:, pins.vertices]
             self.grad_positions[:, pins.vertices] = 0.0
-        self._move_back(course, frame, since, until)
+        self._move_back(history, frame, since, until)
         self.velocities = began
         if pins is None:
             return
@@ -154,16 +154,16 @@ class StepAdjoint(ABC):
                 sums = span.grad_retention, span.grad_impulse
                 self._grads["damping"] += torch.autograd.grad(values, rate, sums)[0]
 
-    def _meeting(self, course: StepHistory, index: int) -> Any:
+    def _ground_contact(self, history: StepHistory, index: int) -> Any:
         """With the ground; None where nothing is near, and later forces began without any."""
         if self.ground is None:
             return None
-        if course.meetings[index] is None:
+        if history.ground_contacts[index] is None:
             self.ground.begin()
-        return course.meetings[index]
+        return history.ground_contacts[index]
 
     @abstractmethod
-    def _move_back(self, course: StepHistory, frame: int, since: float, until: float) -> None:
+    def _move_back(self, history: StepHistory, frame: int, since: float, until: float) -> None:
         """Go back to the positions at the start of the step, with its velocities given, and to the
         gradients by both, without the ground and pins."""
 
@@ -192,8 +192,8 @@ class StepAdjoint(ABC):
 class SymplecticAdjoint(StepAdjoint):
     """The adjoint of x' = x + h v', v' = r v + σ a(x, v)."""
 
-    def _move_back(self, course: StepHistory, frame: int, since: float, until: float) -> None:
-        whole, began = self.span(1.0), course.velocities
+    def _move_back(self, history: StepHistory, frame: int, since: float, until: float) -> None:
+        whole, began = self.span(1.0), history.velocities
         grad_end = self.grad_velocities.add_(self.grad_positions, alpha=self._step)
         acceleration = None
         if self._needs_accelerations:

@@ -16,7 +16,7 @@ from ..potentials.contact import accepted_moves
 from ..potentials.contact.clearance import Clearance, Trajectory
 from ..state import FallbackReason, SolverStatistics, State
 from ..system import System
-from .contact_failures import why_no_contact
+from .contact_failures import unsupported_contact_reason
 from .explicit_stepper import ExplicitStepper
 from .implicit_euler import ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
@@ -32,10 +32,10 @@ IMPLICIT_FRAME_S = (5e-3, 3e-6)
 # The same where rest shapes follow a pose: an explicit step finds them anew, and an implicit frame
 # takes about twice the Newton steps. There explicit steps are to take no longer.
 POSED_STEP_S, POSED_FRAME_S, POSED_COST_RATIO = (3e-4, 5e-8), (1e-2, 6e-6), 1.0
-# So much longer a frame may take that keeps its oscillation.
+# The most time of a frame that keeps its oscillation, relative to implicit steps.
 COST_RATIO = 2.0
-# By so many radians of the slowest vibration a step of SDIRK2 may go: it keeps 0.9999 of the
-# amplitude, and the period is 0.6 % too long. More steps than that a frame take too long.
+# The largest SDIRK2 step, in radians of the slowest vibration: it keeps 0.9999 of the amplitude,
+# and the period is 0.6 % too long. And the most such steps a frame; more take too long.
 MAX_TURN_RAD, MAX_LIVELY_STEPS = 0.4, 6
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
@@ -47,15 +47,14 @@ CONTACT_RETRIES = 1
 
 @dataclass(frozen=True)
 class Automatic(Integrator):
-    """Symplectic Euler where its many steps take no longer than ``COST_RATIO`` times what implicit
-    ones do, as they do for soft and coarse bodies. Implicit ones are as many steps of SDIRK2 as
-    keep the slowest vibration, so that it is the same at any frame rate; where that is too fast for
-    frames to show, or surfaces touch, one, and short ones while something hits something.
+    """Symplectic Euler takes the frames of soft and coarse bodies, if its many steps take no
+    longer than ``COST_RATIO`` times implicit ones. Otherwise SDIRK2 takes as many steps as keep
+    the slowest vibration, so that it is the same at any frame rate. One step a frame is enough if
+    the vibration is too fast for frames to show or surfaces touch; steps are short during impacts.
 
-    A frame is first taken without contact. One in which anything comes close, or a tet is pressed
-    flat, is taken again from its start with contact after each step, and then stays as it is. From
-    the first frame on in which explicit steps diverge, it stays with implicit Euler, which takes
-    out what they have added.
+    A frame is first simulated without contact. If surfaces come close or a tet is flattened, the
+    frame is repeated with contact after each step. Once explicit steps diverge, all later frames
+    use implicit Euler, which removes the energy that they have added.
     """
 
     def stepper(self, system: System, substeps: int | None) -> TimeStepper:
@@ -105,24 +104,24 @@ class AutomaticStepper(TimeStepper):
 
     @cached_property
     def implicit(self) -> ImplicitStepper:
-        """The stepper of frames that the other cannot take."""
-        # Made when it is needed, which many a scene never does.
+        """The stepper of frames that the contact-free one cannot take."""
+        # Many scenes never need it.
         return SDIRK2().stepper(self._system, self._asked)
 
     @cached_property
-    def calm(self) -> ImplicitStepper:
-        """The stepper that goes on where explicit steps have diverged; it takes energy out."""
+    def damped(self) -> ImplicitStepper:
+        """The stepper of frames after explicit steps have diverged; it dissipates energy."""
         return ImplicitEuler().stepper(self._system, self._asked)
 
     @cached_property
     def with_contact(self) -> ExplicitStepper | None:
-        """The stepper of explicit steps with contact, where that can be."""
+        """The stepper of explicit steps with contact; None if it does not support the scene."""
         contact_free = self._contact_free
         if not isinstance(contact_free, ExplicitStepper) or self._clearance is None:
             return None
-        # Steps that are worth the wobble in free flight take too long where surfaces meet.
+        # Steps that pay off in free flight may take too long when surfaces collide.
         is_quick = self._asked is not None or _is_quicker(self._system, contact_free)
-        if not is_quick or why_no_contact(self._system):
+        if not is_quick or unsupported_contact_reason(self._system):
             return None
         stepper = SymplecticEuler().stepper(self._system, self._asked)
         stepper.max_retries = CONTACT_RETRIES
@@ -150,10 +149,10 @@ class AutomaticStepper(TimeStepper):
             after = self._contact_free.advance(self._without_contact(state))
         except InstabilityError as error:
             return self._give_up(state, error)
-        return self._judged(state, after)
+        return self._checked(state, after)
 
     def _without_contact(self, state: State) -> State:
-        # A frame of another kind before has left its own.
+        # The previous frame may have used another stepper.
         substeps = self._contact_free.substeps
         return replace(
             state,
@@ -162,8 +161,8 @@ class AutomaticStepper(TimeStepper):
             hindrance=FallbackReason.NONE,
         )
 
-    def _judged(self, state: State, after: State) -> State:
-        """A frame without contact, or the one in its place."""
+    def _checked(self, state: State, after: State) -> State:
+        """Return a frame without contact, or the frame that replaces it."""
         clear = self._if_clear(state, after)
         if clear is None:
             return self._advance_with_contact(state, FallbackReason.CONTACT)
@@ -195,11 +194,11 @@ class AutomaticStepper(TimeStepper):
         for first, last in pairwise(points):
             accepted_moves.report(clearance.surface, first, last)
 
-    def _advance_with_contact(self, state: State, hindrance: FallbackReason) -> State:
+    def _advance_with_contact(self, state: State, fallback: FallbackReason) -> State:
         """A frame with contact; implicit where explicit steps cannot take it."""
         with_contact = self.with_contact
         if with_contact is None:
-            return self._advance_implicitly(state, hindrance)
+            return self._advance_implicitly(state, fallback)
         self._current = with_contact
         start = replace(self._without_contact(state), substeps=with_contact.substeps)
         try:
@@ -212,11 +211,11 @@ class AutomaticStepper(TimeStepper):
         parts = self._system.elasticities
         return min(part.least_volume_ratio(state.positions) for part in parts)
 
-    def _advance_implicitly(self, state: State, hindrance: FallbackReason) -> State:
-        stepper = self.calm if hindrance == FallbackReason.UNSTABLE else self.implicit
+    def _advance_implicitly(self, state: State, fallback: FallbackReason) -> State:
+        stepper = self.damped if fallback == FallbackReason.UNSTABLE else self.implicit
         self._current = stepper
-        why = hindrance if _is_explicit(self._contact_free) else FallbackReason.NONE
-        # Implicit steps lead what is animated to where it should be, or say what holds it.
+        why = fallback if _is_explicit(self._contact_free) else FallbackReason.NONE
+        # Implicit steps bring animated objects to their targets, or report the obstacle.
         after = stepper.advance(replace(state, clocks=None))
         return replace(after, hindrance=why, clearance=0.0)
 
@@ -224,7 +223,7 @@ class AutomaticStepper(TimeStepper):
         try:
             return self._advance_implicitly(replace(state, gave_up=True), FallbackReason.UNSTABLE)
         except SceneError:
-            # Where tets are inside out, the Neo-Hookean model knows explicit steps alone.
+            # The Neo-Hookean model takes inverted tets in explicit steps only.
             raise error from None
 
     def _is_pressed_flat(self, before: State, after: State) -> bool:
@@ -241,7 +240,7 @@ class AutomaticStepper(TimeStepper):
         self._current = self._contact_free
         clearance = self._clearance
         if state.clocks is not None:
-            # What lags behind its animation catches up in steps with contact.
+            # Objects behind their animation catch up in steps with contact.
             return False
         if clearance is None or state.clearance > 0.0:
             return True

@@ -45,7 +45,7 @@ class _BDF2Stepper(ImplicitStepper):
 
     def begin_step(self, state: State, seconds: float) -> Step:
         if state.previous is None:
-            return self.calm_step(state, seconds)
+            return self.damped_step(state, seconds)
         rate, h = self._system.damping, seconds
         keep, impulse = decay(rate, h), impulse_time(rate, h)
         velocities = state.velocities * keep
@@ -56,7 +56,7 @@ class _BDF2Stepper(ImplicitStepper):
         ]
         span, weights = 2.0 / 3.0 * h, (4.0 / 3.0, -1.0 / 3.0)
         impulse = impulse * (3.0 - keep) / 3.0
-        # By the velocity, friction is 1.5 times as stiff: what slides would be 3 % too slow.
+        # Friction by the velocity is 1.5 times as stiff: sliding bodies would be 3 % too slow.
         stage = Stage(
             h, span, weights, weights, (2.0 * span, -span), impulse, slides_from_start=True
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Why steps do not reach their end."""
+"""Failures of steps, and scenes without contact in explicit steps."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ..system import System
 
 
 class DivergedStepError(InstabilityError):
-    """Steps gain energy, as short as they have become."""
+    """Steps gain energy although they are as short as allowed."""
 
 
-def why_no_contact(system: System) -> str:
-    """Why explicit steps cannot let the bodies of a scene meet or hold each other, in words that go
-    on from a name; empty where they can."""
+def unsupported_contact_reason(system: System) -> str:
+    """Return the reason why explicit steps do not support the contact of a scene, as the end of a
+    sentence; empty if they do."""
     contact, cure = system.scene.contact, "choose Automatic or Implicit Euler"
     if system.scene.attachments:
         return f"cannot attach bodies; {cure}, or do without attachments."

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..system import System
-from .contact_failures import why_no_contact
+from .contact_failures import unsupported_contact_reason
 from .explicit_stepper import (
     ExplicitStepper,
     more_substeps,
@@ -40,7 +40,7 @@ class ExplicitIntegrator(FixedStepIntegrator):
         refuse_stiff_forces(system, self.label)
         if not system.scene.couples_bodies:
             return self.contact_free_stepper(system, substeps)
-        if why := why_no_contact(system):
+        if why := unsupported_contact_reason(system):
             raise SceneError(f"{system.names}: {self.label} {why}")
         contact = MeshContactStep(system)
         return self._stepper(system, substeps, contact=contact)

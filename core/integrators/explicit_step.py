@@ -16,19 +16,19 @@ from ..system import System
 from .mesh_contact_step import MeshContactStep
 from .stability import impulse_times, velocity_retention
 
-# Libraries set themselves up in the first runs, which must not be recorded.
+# Libraries initialize in the first runs, which must not be recorded.
 WARM_UPS = 3
 
 
 class CapturedStep:
-    """Does again what ``step`` does, and leaves its tensors changed as if it had run some times.
+    """Replay ``step``; the recording itself runs it a few times.
 
     Args:
-        step: works on CUDA tensors that stay in place, and never looks at their values.
+        step: a function of CUDA tensors that stay in place, which never reads their values.
     """
 
     def __init__(self, step: Callable[[], None]) -> None:
-        # The graph works on the tensors that the substep holds.
+        # The graph uses the tensors of the step.
         self._step = step
         stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         stream.wait_stream(torch.cuda.current_stream())
@@ -44,32 +44,33 @@ class CapturedStep:
         self._graph.replay()
 
 
-# Energy changes that take long are taken so often in a frame, each in the middle of its part.
+# Expensive energy changes are sampled this often a frame, each in the middle of its part.
 ENERGY_SAMPLES = 4
 
 
 class StepRecord(Protocol):
-    """Takes down how a step goes; what it is given stays in place, and is to be copied."""
+    """A record of steps. Its arguments change in place, so it has to copy them."""
 
     def accelerates(self, acceleration: Tensor) -> None:
         """Record the acceleration of a stage.
 
         Args:
-            acceleration: (3, N) of a stage, contact left out, in m/s².
+            acceleration: (3, N) of a stage without contact, in m/s².
         """
 
-    def meets(self, positions: Tensor, velocities: Tensor) -> bool:
-        """Whether it has done to (3, N) positions and velocities what obstacles are about to."""
+    def replaces_obstacles(self, positions: Tensor, velocities: Tensor) -> bool:
+        """Apply the obstacles to (3, N) positions and velocities, if the record does so, and
+        return whether it did."""
 
 
 class ExplicitStep(ABC):
     """The base of explicit steps: the state they change, moving pins, obstacles.
 
     Args:
-        system: to be carried on.
-        step: in seconds.
-        nodes: of each of its stages, the time in the step.
-        weights: what the stages count for at its end.
+        system: the system to simulate.
+        step: the step in seconds.
+        nodes: the time of each stage, relative to the step.
+        weights: the weights of the stages at its end.
     """
 
     def __init__(
@@ -80,49 +81,49 @@ class ExplicitStep(ABC):
         weights: tuple[float, ...] = (1.0,),
     ) -> None:
         self._nodes, self._weights = nodes, weights
-        # When in the step prescribed energies are, in the mean, what acts in it.
+        # The mean time in the step at which prescribed energies act.
         self._centre = sum(w * node for w, node in zip(weights, nodes, strict=True))
         self._system = system
         #: (3, N) in metres and m/s.
         self.positions = system.rest_positions()
         self.velocities = torch.zeros_like(self.positions)
-        #: (3, N) of the energy where the step began, in newtons.
+        #: (3, N) gradient of the energy at the start of the step, in newtons.
         self._gradient = torch.zeros_like(self.positions)
-        #: (3, N) of what brings in energy from outside, where the step began, in newtons; None
-        #: where nothing does.
+        #: (3, N) gradient of driving forces at the start of the step, in newtons; None without
+        #: any.
         self._driving = torch.zeros_like(self.positions) if system.is_driven else None
-        #: Done by moving pins and from outside since the frame began, in joules.
+        #: The work of moving pins and driving forces since the frame began, in joules.
         self.work = system.mass.new_zeros(())
-        #: Added by changes of prescribed energies since the frame began, in joules.
+        #: The energy added by changes of prescribed parameters since the frame began, in joules.
         self.raised = system.mass.new_zeros(())
         self._prescribed = [_StepParameters(part, len(nodes)) for part in system.prescribed]
         self._raising = [step for step in self._prescribed if not step.part.is_dissipative]
-        #: (3, N) of obstacles in the last step, over mass, in m/s; None while nobody asks.
+        #: (3, N) impulse of obstacles in the last step over mass, in m/s; None without a reader.
         self.contact_impulse: Tensor | None = None
-        #: None while nobody asks; integrators of one stage tell it of no acceleration.
+        #: The record of steps, if any; integrators of one stage record no acceleration.
         self.record: StepRecord | None = None
-        #: Of surfaces, and the ground with them, where they are to meet.
+        #: The contact of surfaces and the ground; None without contact.
         self.contact: MeshContactStep | None = None
         pins = system.moving_pins
         self._target = None if pins is None else pins.positions(0, 0.0)
-        #: Where the last step began, while surfaces are to meet or energy comes from outside.
+        #: The start of the last step, for contact and driving forces.
         self._began = [part.clone() for part in self._changed]
         self.set_step(step)
 
     def recorded(self) -> Callable[[], None]:
-        """``advance`` at the step that is set now, on CUDA as one launch."""
+        """Return ``advance`` at the present step size; on CUDA as one launch."""
         return CapturedStep(self.advance) if self.positions.is_cuda else self.advance
 
     def set_step(self, step: float) -> None:
-        """Chooses the length of the steps that follow, in seconds."""
+        """Set the length of the following steps, in seconds."""
         self.step = step
-        #: (N,) what is left of velocities after the step, and the seconds from forces over mass to
-        #: what they add to them.
+        #: (N,) the retained part of velocities after the step, and the times over which forces
+        #: change velocities, in seconds.
         self._retention = velocity_retention(self._system, step)
         self._impulse_times = impulse_times(self._system, step)
 
     def begin(self, positions: Tensor, velocities: Tensor) -> None:
-        """Goes to where a frame starts."""
+        """Set the positions and velocities at the start of a frame."""
         self.positions.copy_(positions)
         self.velocities.copy_(velocities)
         self.work.zero_()
@@ -130,12 +131,11 @@ class ExplicitStep(ABC):
         self._system.obstacles.begin()
 
     def prescribe(self, frame: int, since: float, until: float) -> None:
-        """Prescribes where moving pins are after the next step, and what prescribed energies are in
-        it.
+        """Prescribe the pin positions after the next step, and the prescribed energies in it.
 
         Args:
-            frame: the one before it.
-            since, until: when it begins and ends, as fractions of a frame.
+            frame: the index of the frame before.
+            since, until: its start and end, as fractions of a frame.
         """
         pins = self._system.moving_pins
         if self.contact is not None:
@@ -149,7 +149,7 @@ class ExplicitStep(ABC):
             prescribed.sample(frame, since, until, self._nodes)
 
     def advance(self) -> None:
-        """Takes the step. On CUDA this is recorded: nothing in it may look at values."""
+        """Take the step. On CUDA this is recorded, so nothing in it may read values."""
         positions, velocities = self.positions, self.velocities
         if self.contact is not None:
             for began, now in zip(self._began, self._changed, strict=True):
@@ -163,7 +163,7 @@ class ExplicitStep(ABC):
             self._move()
         else:
             moved = self._target - positions[:, pins.vertices]
-            # No force moves them: the integrator lets them coast to where they are to be.
+            # No force moves pins: the integrator lets them coast to their targets.
             velocities[:, pins.vertices] = moved / self.step
             self._move()
             positions[:, pins.vertices] = self._target
@@ -187,14 +187,13 @@ class ExplicitStep(ABC):
             prescribed.part.act(prescribed.stages[stage])
 
     def _add_change(self, fraction: float) -> None:
-        """Adds a fraction of what the step's change of prescribed energies does to the energy of
-        the vertices."""
+        """Add a fraction of the energy change that prescribed parameters cause in the step."""
         for prescribed in self._raising if fraction > 0.0 else ():
             if prescribed.is_counted:
                 self.raised += fraction * prescribed.energy_change(self.positions)
 
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
-        if self.record is not None and self.record.meets(positions, velocities):
+        if self.record is not None and self.record.replaces_obstacles(positions, velocities):
             return
         if self.contact is not None:
             times = self._impulse_times
@@ -204,31 +203,31 @@ class ExplicitStep(ABC):
 
     @abstractmethod
     def _move(self) -> None:
-        """Carries positions and velocities on, contact left out; leaves the gradient where it
-        began."""
+        """Advance positions and velocities without contact, and leave the gradient of the
+        start."""
 
 
 class _StepParameters:
     """The prescribed parameters of an energy during a step.
 
     Args:
-        part: the energy.
-        stages: how many the step has.
+        part: the energy of the parameters.
+        stages: the number of stages of the step.
     """
 
     def __init__(self, part: PrescribedPotential, stages: int) -> None:
         self.part = part
-        #: At each stage, and where the step begins and ends.
+        #: The parameters at each stage, and at the start and the end of the step.
         self.stages = [part.parameters.clone() for _ in range(stages)]
         self._ends = [part.parameters.clone(), part.parameters.clone()]
-        # What a recorded step does, it always does, and with the same tensors.
+        # A recorded step repeats the same operations on the same tensors.
         self._is_recorded = part.parameters.is_cuda
         self._is_sampled = part.is_sampled and not self._is_recorded
         self._weight = 1.0
         self._end_time: tuple[int, float] | None = None
 
     def sample(self, frame: int, since: float, until: float, nodes: tuple[float, ...]) -> None:
-        """Takes the parameters of a step, from ``since`` to ``until`` of a frame."""
+        """Sample the parameters of a step from ``since`` to ``until`` of a frame."""
         if self._is_sampled:
             self._weight = _sample_weight(since, until)
         # Most steps begin where the last one ended.
@@ -251,7 +250,7 @@ class _StepParameters:
                 self._set(self.stages, index, at)
 
     def _set(self, tensors: list[Tensor], index: int, values: Tensor) -> None:
-        """Take values in place of a tensor."""
+        """Set the values of a tensor."""
         if self._is_recorded:
             tensors[index].copy_(values)
         else:
@@ -259,22 +258,22 @@ class _StepParameters:
 
     @property
     def is_counted(self) -> bool:
-        """Whether the energy change of this step is taken, maybe for several steps."""
+        """Whether the energy change of this step is sampled, possibly for several steps."""
         return self._weight > 0.0
 
     def energy_change(self, positions: Tensor) -> Tensor:
         """Return the energy in joules that the step's change of the parameters adds at these
-        positions, times the number of steps that it is taken for.
+        positions, times the number of steps that the sample stands for.
         """
         return self._weight * self.part.change(self._ends[0], self._ends[1], positions)
 
 
 def _sample_weight(since: float, until: float) -> float:
-    """Return the number of steps that this one stands for: energy changes are taken in the middle
-    of each part of a frame, and a step without such a middle stands for none.
+    """Return the number of steps that this one stands for. Energy changes are sampled in the
+    middle of each part of a frame; a step without such a middle stands for none.
 
     Args:
-        since, until: of the step, as fractions of a frame.
+        since, until: the start and end of the step, as fractions of a frame.
     """
     begun = int(since * ENERGY_SAMPLES + 0.5 + ROUNDING)
     middles = int(until * ENERGY_SAMPLES + 0.5 + ROUNDING) - begun

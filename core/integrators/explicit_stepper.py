@@ -23,19 +23,19 @@ from .integrator import TimeStepper
 from .mesh_contact_step import MeshContactStep
 from .stability import EnergyRounding
 
-# What diverges is taken again with twice the substeps, at most this often in a run.
+# The most repeats of diverged frames in a run, each with twice the substeps.
 MAX_RETRIES = 6
-# Of a frame, for which nobody asked: what needs more is for implicit steps.
+# The most automatic substeps of a frame. Scenes that need more are for implicit steps.
 MAX_SUBSTEPS = 100_000
-# A frame with contact begins with so many times the substeps of bodies at rest at most: eight cubes
-# that blades crush in a cup go inside out (J = -1.3) where it takes all that the few tets in
-# question ask for, and stay above J = 0.1 so.
+# The most substeps of a frame with contact at first, relative to bodies at rest. Without this
+# limit, eight cubes that blades crush in a cup go inside out (J = -1.3); with it, they stay above
+# J = 0.1.
 MAX_CONTACT_RATIO = 2
-# So many times that up to this number: in one step or two, a box at rest pressed with 98 % of its
-# weight.
+# The least substeps of a frame with contact. In one or two steps, a box at rest pressed with 98 %
+# of its weight.
 LEAST_CONTACT_SUBSTEPS = 16
-# Positions are sampled so often through a frame, as substeps allow. By 8, teeth that tremble as a
-# disc lands may have touched, and the frame is taken with contact: 0.28 s in place of 0.05.
+# The most samples of positions within a frame. With 8, the trembling teeth of a landing disc seem
+# to touch, and the frame is repeated with contact: 0.28 s instead of 0.05 s.
 MAX_SAMPLES = 16
 # The energy that a frame may gain, in units of the energy that moves: beyond the first ratio more
 # substeps are taken; where their number is given, only beyond the second the run ends.
@@ -46,14 +46,14 @@ class ExplicitStepper(TimeStepper):
     """A fixed-step integrator at work on a system.
 
     Args:
-        integrator: takes the steps.
+        integrator: the integrator of the steps.
         system: to be carried on.
-        substeps: steps a frame at the start.
-        adapts: whether a frame that diverges may take more.
+        substeps: the steps a frame at the start.
+        adapts: whether a diverged frame may take more.
         records_positions: whether positions are sampled through the last frame.
-        contact: of surfaces, where they are to meet.
-        deformed_step: the longest step in seconds where bodies are deformed as they are at (3, N)
-            positions, if frames are to take as many as that asks for.
+        contact: the contact of surfaces, if any.
+        deformed_step: the function from (3, N) positions of deformed bodies to their longest step
+            in seconds; None keeps the number of substeps.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class ExplicitStepper(TimeStepper):
         #: (3, N) positions at the start and after each step of the last frame without contact,
         #: where a check observes the moves.
         self.step_positions: list[Tensor] = []
-        #: Of surfaces, where they are to meet.
+        #: The contact of surfaces, if any.
         self.contact = contact
         self.label = integrator.label
         self._integrator, self._system = integrator, system
@@ -147,7 +147,8 @@ class ExplicitStepper(TimeStepper):
         return replace(state, velocities=velocities - wobble + slowed(mass, wobble, excess))
 
     def _substeps(self, state: State) -> int:
-        """To begin with: what has flowed flat vibrates faster."""
+        """Return the initial number of substeps; bodies that plastic flow has flattened vibrate
+        faster."""
         if not self.adapts:
             return state.substeps
         needed = self.substeps
@@ -158,19 +159,22 @@ class ExplicitStepper(TimeStepper):
         return min(max(others, needed), self._max_substeps)
 
     def _contact_substeps(self, state: State) -> int:
-        """The substeps that contact asks for: what is deformed vibrates faster, and contacts are
-        made linear anew where surfaces have gone as far as they reach."""
+        """Return the number of substeps for contact: deformed bodies vibrate faster, and contacts
+        are linearized again once surfaces have moved by the activation distance."""
         assert self.contact is not None and self._deformed_step is not None
         most, seconds = self._most_with_contact, self._system.frame_times.of(state.frame)
         speed = float(torch.linalg.vector_norm(state.velocities, dim=0).max())
-        needed = max(LEAST_CONTACT_SUBSTEPS, math.ceil(seconds * speed / self.contact.reach))
+        needed = max(
+            LEAST_CONTACT_SUBSTEPS,
+            math.ceil(seconds * speed / self.contact.max_activation_distance),
+        )
         if needed < most:
             needed = max(needed, math.ceil(seconds / self._deformed_step(state.positions)))
         return min(needed, most)
 
     def _frame(self, start: State) -> tuple[State, float, float]:
-        """The state a frame later, the work that moving pins, colliders, barriers between surfaces
-        and forces from outside did, and what changes of prescribed energies added."""
+        """Return the state a frame later, the work of moving pins, colliders, barriers and driving
+        forces, and the energy added by changes of prescribed parameters."""
         seconds = self._system.frame_times.of(start.frame)
         substep, advance_step = self._prepare(seconds / start.substeps)
         flow = self._system.plastic_flow
@@ -214,8 +218,8 @@ class ExplicitStepper(TimeStepper):
         return after, work, float(substep.raised)
 
     def _excess_energy(self, before: Energies, state: State, work: float, raised: float) -> float:
-        """The joules by which the energy grew beyond what is allowed of motion and rounding;
-        not above zero where steps are stable, infinite where it is no number."""
+        """Return the energy growth beyond the tolerance for motion and rounding, in joules; not
+        above zero for stable steps, infinite if it is not finite."""
         after = self._system.energies(state)
         gained = after.total - before.total - work - raised
         if not math.isfinite(gained):
@@ -233,7 +237,7 @@ class ExplicitStepper(TimeStepper):
         if self._prepared is not None and is_same and self._prepared[0].step != step:
             self._prepared[0].set_step(step)
             is_same = not self._prepared[0].positions.is_cuda
-        # What is recorded holds the materials and the length of the steps that were.
+        # The recorded graph holds the materials and the step size of its recording.
         if self._prepared is None or not is_same:
             self._softened = self._system.softened
             substep = self._integrator.make_step(self._system, step)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Impacts that would be seen, before they happen: when, and for how long surfaces will touch.
+"""Predict visible impacts: when surfaces collide, and how long they stay in contact.
 
-A step that is much longer than a contact cannot show that a body springs back. How long it lasts is
-known beforehand by Hertz's theory, and so is when it begins, by how bodies move as rigid ones.
+A step that is much longer than a contact cannot show that a body springs back. Hertz's theory
+gives the duration of the contact beforehand, and the rigid motion of bodies gives its start.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..materials.bounce import contact_seconds
-from ..potentials.contact.approach_limit import Crossing
+from ..potentials.contact.approach_limit import PredictedMotion
 from ..potentials.contact.mesh_contact import MeshContact
 from ..scene.soft_body import PerTet
 from ..state import State
@@ -24,24 +24,24 @@ from ..system import System
 from .rigid_frames import RigidFrames, RigidMotion
 from .unhindered_motion import Unhindered
 
-# Steps in the time of a contact. Of two blocks that meet at up to 1.7 times their speed of sound,
-# the one that is hit gets within 1.6 % of the momentum of explicit steps; by 8, up to 4 % less.
+# Steps in the time of a contact. Two blocks that collide at up to 1.7 times their speed of sound
+# exchange the momentum of explicit steps within 1.6 %; with 8 steps, up to 4 % less.
 CONTACT_STEPS = 16
-# Of the time of contact by Hertz, how long the short steps go on: bodies that are no balls, and
+# The duration of the short steps, relative to Hertz's contact time. Bodies that are no balls, and
 # softer parts, take longer.
 WINDOW_RATIO = 1.25
-# Of those short steps, how long before and after surfaces meet the step is in which they do.
+# The time before and after the collision that its step covers, relative to a short step.
 ONSET_RATIO = 0.125
-# Of what is left of a frame: shorter contacts are no matter of steps, and what hits stays calm. A
-# ball of 10 cm and 1e9 Pa takes steps of 1/400 of a frame.
+# The shortest step for an impact, relative to the rest of the frame. Shorter contacts get one
+# damped step. A ball of 10 cm and 1e9 Pa takes steps of 1/400 of a frame.
 LEAST_STEP_RATIO = 1e-4
-# Steps a frame at most. What is left of the frame then is one.
+# The most steps a frame. The rest of the frame is then one step.
 MAX_IMPACT_STEPS = 32
-# A rebound is seen above this share of the body's diagonal.
-SEEN_RATIO = 0.01
-# Where there is none, rebounds are seen as with this gravity, in m/s².
+# The least visible height of a rebound, relative to the body's diagonal.
+VISIBLE_RATIO = 0.01
+# The gravity for visible rebounds in weightless scenes, in m/s².
 GRAVITY = 9.81
-# Poses at which the lowest point of a body is looked for.
+# The number of poses that are searched for the lowest point of a body.
 POSES = 8
 
 Values = NDArray[np.float64]
@@ -52,8 +52,8 @@ class Impact:
     """A coming impact.
 
     Args:
-        seconds: until it begins.
-        contact_seconds: for how long surfaces will touch.
+        seconds: the time until it begins.
+        contact_seconds: the duration of the contact.
     """
 
     seconds: float
@@ -61,12 +61,12 @@ class Impact:
 
 
 class Impacts:
-    """Finds the first impact of a time to come.
+    """Find the first impact of a coming interval.
 
     Args:
-        system: whose bodies may hit something.
-        frames: of its bodies.
-        contact: between surfaces; None where they go through each other.
+        system: the system of the bodies.
+        frames: the rigid frames of its bodies.
+        contact: the contact of surfaces; None where they pass through each other.
     """
 
     def __init__(self, system: System, frames: RigidFrames, contact: MeshContact | None) -> None:
@@ -80,18 +80,18 @@ class Impacts:
             for body in system.bodies
         ]
         more = 0 if contact is None else len(contact.surface.names) - len(size)
-        #: (O,) of bodies, then colliders and the ground: one over the mass in kg, one over the
-        #: radius of the ball with the diagonal in metres, and (1 − ν²)/E in 1/Pa.
+        #: (O,) for bodies, then colliders and the ground: the inverse mass in 1/kg, the curvature
+        #: of the ball with the same diagonal in 1/m, and (1 − ν²)/E in 1/Pa.
         self._inverse_mass = _followed_by(np.where(is_free, 1.0 / np.array(masses), 0.0), more)
         self._curvature = _followed_by(2.0 * math.sqrt(3.0) / size, more)
         self._compliance = _followed_by(np.array(compliance), more)
         gravity = system.max_gravity or GRAVITY
-        #: (B,) the speed in m/s with which what hits is seen to come back.
-        self._seen_speed = np.sqrt(2.0 * gravity * SEEN_RATIO * size)
-        # What flows takes the impact and does not spring back.
+        #: (B,) the least speed of an impact with a visible rebound, in m/s.
+        self._visible_speeds = np.sqrt(2.0 * gravity * VISIBLE_RATIO * size)
+        # Plastic bodies absorb the impact and do not spring back.
         flows = np.array([body.plasticity is not None for body in system.bodies])
-        self._seen_speed[flows] = np.inf
-        self._seen = _followed_by(self._seen_speed, more)
+        self._visible_speeds[flows] = np.inf
+        self._object_visible_speeds = _followed_by(self._visible_speeds, more)
 
     def first(
         self,
@@ -100,11 +100,11 @@ class Impacts:
         unhindered: Unhindered,
         collider_moves: Values | None,
     ) -> Impact | None:
-        """The first impact in so many seconds; None where there is none that would be seen.
+        """Return the first visible impact within ``seconds``; None without one.
 
         Args:
-            state: at their start.
-            unhindered: the motion meanwhile, if nothing is in the way.
+            state: the state at the start.
+            unhindered: the motion without obstacles.
             collider_moves: (C, 3) displacements of colliders; None without contact.
         """
         impacts = [self._first_on_ground(state, seconds, unhindered)]
@@ -114,10 +114,10 @@ class Impacts:
         return min(known, key=lambda impact: impact.seconds, default=None)
 
     def _impact(self, one: int, other: int, seconds: float, speed: float) -> Impact:
-        """The impact of two objects after so many seconds, by their numbers; −1 is the ground.
+        """Return the impact of two objects after ``seconds``, by their indices; −1 is the ground.
 
         Args:
-            speed: with which they close, in m/s.
+            speed: the closing speed, in m/s.
         """
         inverse_mass, curvature, compliance = (
             float(values[one] + values[other])
@@ -140,25 +140,27 @@ class Impacts:
         each = [acceleration[2, where].mean() for where in self._slices]
         fall = torch.stack(each).cpu().numpy()[bodies]
         fastest = torch.linalg.vector_norm(state.velocities, dim=0).max()
-        reach = seconds * float(fastest) - 0.5 * seconds**2 * min(0.0, float(fall.min(initial=0.0)))
-        if float(self._heights(state.positions).min()) > reach:
+        max_fall = seconds * float(fastest) - 0.5 * seconds**2 * min(
+            0.0, float(fall.min(initial=0.0))
+        )
+        if float(self._heights(state.positions).min()) > max_fall:
             return None
         times = np.linspace(0.0, seconds, POSES + 1)
         heights = np.stack(
             [self._heights(self._places(state, motion, t)).cpu().numpy() for t in times]
         )
-        # What touches already does not fall on, nor does what lands without being seen to.
+        # Points in contact do not keep falling, nor do points that land without a visible rebound.
         first = np.full(count, np.inf)
-        falling = heights + 0.5 * fall * (times**2)[:, None]
+        free_fall_heights = heights + 0.5 * fall * (times**2)[:, None]
         for k in range(POSES, -1, -1):
-            first[bodies[falling[k] <= 0.0]] = times[max(0, k - 1)]
+            first[bodies[free_fall_heights[k] <= 0.0]] = times[max(0, k - 1)]
         until = np.minimum(times[:, None], first[bodies])
         heights += fall * until * (times[:, None] - 0.5 * until)
         part = seconds / POSES
         for k in range(POSES):
             high, low = heights[k], heights[k + 1]
             speed = (high - low) / part
-            hits = (low <= 0.0) & ((high > 0.0) | (k == 0)) & (speed > self._seen_speed[bodies])
+            hits = (low <= 0.0) & ((high > 0.0) | (k == 0)) & (speed > self._visible_speeds[bodies])
             if not hits.any():
                 continue
             since = times[k] + np.maximum(0.0, high[hits]) / speed[hits]
@@ -181,7 +183,7 @@ class Impacts:
         return barrier.points.gather(positions[2]) - barrier.height - barrier.distances
 
     def _bodies_of_points(self) -> NDArray[np.int64]:
-        """(S,) the body of each point."""
+        """Return the body index of each point, (S,)."""
         barrier = self._system.ground_barrier
         assert barrier is not None
         numbers = torch.empty(self._system.vertex_count, dtype=torch.long)
@@ -201,31 +203,31 @@ class Impacts:
         assert contact is not None
         surface, at = contact.surface, state.positions
         colliders = surface.colliders_in(state)
-        free, pull = self._frames.are_free, seconds * acceleration
+        free, velocity_gains = self._frames.are_free, seconds * acceleration
         start = torch.where(free, motion.velocities(at, 0.0), state.velocities)
         moved = motion.carried(at, 0.0, seconds)
         end = torch.where(free, motion.velocities(moved, seconds), state.velocities)
         collider_speeds = collider_moves / seconds
-        gains = surface.points(pull.cpu().numpy(), np.zeros_like(collider_speeds))
-        crossing = Crossing(
+        gains = surface.points(velocity_gains.cpu().numpy(), np.zeros_like(collider_speeds))
+        predicted = PredictedMotion(
             surface.points(at.cpu().numpy(), colliders),
             surface.points(displacement.cpu().numpy(), collider_moves),
             tuple(surface.points(v.cpu().numpy(), collider_speeds) for v in (start, end)),
             gains,
             0.5 * seconds * gains,
-            self._seen[:-1],
+            self._object_visible_speeds[:-1],
         )
-        meeting = contact.approach_limit.first_meeting(crossing)
-        if meeting is None:
+        collision = contact.approach_limit.first_collision(predicted)
+        if collision is None:
             return None
-        return self._impact(*meeting.objects, meeting.share * seconds, meeting.speed)
+        return self._impact(*collision.objects, collision.fraction * seconds, collision.speed)
 
 
 def _followed_by(values: Values, zeros: int) -> Values:
-    """Values of bodies, then zeros of so many colliders and of the ground."""
+    """Return the values of bodies followed by zeros for colliders and the ground."""
     return np.concatenate([values, np.zeros(zeros + 1)])
 
 
 def mean_of(values: PerTet) -> float:
-    """The mean of a setting of a body over its tets; of tensors, too, that gradients go by."""
+    """Return the mean of a body's setting over its tets; differentiable for tensors."""
     return float(torch.as_tensor(values).mean())

@@ -36,4 +36,4 @@ class _EulerStepper(ImplicitStepper):
     label = INTEGRATORS["implicit_euler"].label
 
     def begin_step(self, state: State, seconds: float) -> Step:
-        return self.calm_step(state, seconds)
+        return self.damped_step(state, seconds)

@@ -45,21 +45,22 @@ from .unhindered_motion import UnhinderedMotion
 
 MAX_ITERATIONS = 60
 TOLERANCE_M_PER_S = 1e-3
-# With contact, where many surfaces meet one after the other.
+# With contact, many surfaces may collide one after the other.
 MAX_CONTACT_ITERATIONS = 200
-# A step is taken in so many parts at most, with those that are taken again, where surfaces go
-# against each other; and all of them may take so many times the Newton steps of one, and each as
-# many as are left for it, or as the least.
+# The most parts of a step in which surfaces approach each other, repeated ones included; the
+# Newton iterations of all of them together, relative to those of one; and the least limit of a
+# part.
 MAX_PARTS, PART_ITERATIONS_FACTOR, MIN_ITERATIONS = 64, 4, 10
-# A part that went too far is taken again, this share of it at least. It went far enough at less
-# than the second: shares are known no better, and parts of nearly the same length gain nothing.
+# A part that went too far is repeated with at least the first ratio of its length. A part that may
+# be at least the second ratio of its length is accepted: step sizes are not known more exactly,
+# and a part of nearly the same length gains nothing.
 MIN_RETAKEN_RATIO, FAR_ENOUGH_RATIO = 0.25, 0.9
 # Steps whose lengths differ by no more than this ratio are equal.
 LENGTH_ROUNDING = 1e-9
-# Where surfaces hit each other, a step need not be exacter than this share of the largest
-# displacement.
+# The tolerance of a step in which surfaces hit each other, relative to the largest displacement.
 DISPLACEMENT_TOLERANCE_RATIO = 5e-3
-# Of a body's diagonal: one that a landing would make so much flatter begins a search where it is.
+# A body that a landing would flatten by more than this ratio of its diagonal starts its search at
+# its present positions.
 SQUASH_DIAGONAL_RATIO = 0.5
 
 
@@ -67,10 +68,10 @@ class ImplicitStepper(TimeStepper):
     """The base of implicit integrators: the search, pins, parts of steps, statistics.
 
     Args:
-        system: to be carried on.
-        substeps: time steps a frame; one where that is None.
-        tolerance: in m/s; None as ``ImplicitEuler`` says.
-        with_contact: whether contact counts, where the scene has one.
+        system: the system to simulate.
+        substeps: time steps a frame; None is one.
+        tolerance: in m/s; None is the default of ``ImplicitEuler``.
+        with_contact: whether the contact of the scene acts.
     """
 
     #: Whether steps become short where bodies hit each other, so that they spring back, unless
@@ -92,7 +93,7 @@ class ImplicitStepper(TimeStepper):
         self._system = system
         self._tolerance = tolerance or TOLERANCE_M_PER_S
         self._relaxes = tolerance is None
-        #: (3, N) where the stages of each step of the last frame ended, and of the last step.
+        #: (3, N) end positions of the stages of each step of the last frame, and of the last step.
         self.stage_ends: list[list[Tensor]] = []
         self._stage_ends: list[Tensor] = []
         self._objective = IncrementalPotential(system, with_contact)
@@ -105,7 +106,7 @@ class ImplicitStepper(TimeStepper):
             self._impacts = Impacts(system, self.frames, contact)
         self._spin_limit = SpinLimit(system, self.frames) if self.adapts else None
         self._balance = MomentumBalance(self._objective)
-        #: Holds steps to the energy that bodies have; None where they take what comes.
+        #: Limits the energy of steps to that of the bodies; None without such a limit.
         self.energy_watch: EnergyWatch | None = EnergyWatch(
             system, self.frames, contact is not None
         )
@@ -136,7 +137,7 @@ class ImplicitStepper(TimeStepper):
         return most_iterations(with_contact, substeps, has_parts, self.stage_count)
 
     def _frame(self, state: State) -> State:
-        """The state a frame later."""
+        """Return the state a frame later."""
         step = self._system.frame_times.of(state.frame) / state.substeps
         frame, substeps = state.frame, state.substeps
         self.sampled_positions, self.sample_fractions = [state.positions], [0.0]
@@ -154,65 +155,80 @@ class ImplicitStepper(TimeStepper):
         frame: int,
         fractions: tuple[float, float],
     ) -> State:
-        """The state after a step between two fractions of a frame, in as many parts as surfaces
-        that go against each other demand."""
-        left, tries, (since, until), taken = 1.0, MAX_PARTS, fractions, 0
+        """Return the state after a step between two fractions of a frame. Surfaces that approach
+        each other divide the step into parts."""
+        remaining, tries_left, (since, until), step_count = 1.0, MAX_PARTS, fractions, 0
         limit = _iteration_limit(self._objective.contact is not None)
         iterations_left = PART_ITERATIONS_FACTOR * limit
-        while left > 0.0:
-            ahead = self._ahead(state, left * step, frame, until, taken)
-            points, approach, state, impact, is_calm = ahead
-            share, is_enough = min(approach.step_size, impact), False
-            if self._spin_limit is not None and taken < MAX_SPIN_STEPS:
-                share = min(share, self._spin_limit.share(state, left * step))
-            while not is_enough:
-                # Without Newton steps left, one part takes what is left.
-                least = _least_share(tries) if iterations_left > 0 else 1.0
-                is_forced, share, tries = share < least, max(share, least), tries - 1
-                part = share * left
-                end = until if share == 1.0 else since + (until - since) * (1.0 - left + part)
-                most = min(limit, max(MIN_ITERATIONS, iterations_left))
-                is_calm = is_calm or is_forced
-                after = self._step(state, part * step, frame, (since, end), most, is_calm)
+        while remaining > 0.0:
+            prediction = self._predict(state, remaining * step, frame, until, step_count)
+            points, approach, state, impact_step_size, is_damped = prediction
+            step_size, is_accepted = min(approach.step_size, impact_step_size), False
+            if self._spin_limit is not None and step_count < MAX_SPIN_STEPS:
+                step_size = min(step_size, self._spin_limit.step_size(state, remaining * step))
+            while not is_accepted:
+                # Once no Newton iterations are left, one part finishes the step.
+                min_step_size = _min_step_size(tries_left) if iterations_left > 0 else 1.0
+                is_too_long, step_size, tries_left = (
+                    step_size < min_step_size,
+                    max(step_size, min_step_size),
+                    tries_left - 1,
+                )
+                fraction = step_size * remaining
+                end = (
+                    until
+                    if step_size == 1.0
+                    else since + (until - since) * (1.0 - remaining + fraction)
+                )
+                max_iterations = min(limit, max(MIN_ITERATIONS, iterations_left))
+                is_damped = is_damped or is_too_long
+                after = self._step(
+                    state, fraction * step, frame, (since, end), max_iterations, is_damped
+                )
                 statistics = after.solver_statistics
                 iterations_left -= statistics.iterations - state.solver_statistics.iterations
-                if is_forced:
-                    after = self._marked_too_fast(after, approach)
-                if part < 1.0 and not statistics.converged:
-                    retaken, is_calm = 0.5, True
+                if is_too_long:
+                    after = self._with_fast_pair(after, approach)
+                if fraction < 1.0 and not statistics.converged:
+                    retry_ratio, is_damped = 0.5, True
                 else:
                     approach = self._approach(points, after)
-                    retaken = max(approach.step_size, MIN_RETAKEN_RATIO)
-                    retaken = 1.0 if retaken > FAR_ENOUGH_RATIO else retaken
-                is_last = tries == 0 or iterations_left <= 0
-                is_enough = retaken == 1.0 or is_last or _least_share(tries) >= share
-                if not is_enough:
-                    share, state = retaken * share, _with_work_of(state, after)
+                    retry_ratio = max(approach.step_size, MIN_RETAKEN_RATIO)
+                    retry_ratio = 1.0 if retry_ratio > FAR_ENOUGH_RATIO else retry_ratio
+                is_last = tries_left == 0 or iterations_left <= 0
+                is_accepted = (
+                    retry_ratio == 1.0 or is_last or _min_step_size(tries_left) >= step_size
+                )
+                if not is_accepted:
+                    step_size, state = retry_ratio * step_size, _with_statistics_of(state, after)
                 elif approach.step_size < 1.0:
-                    after = self._marked_too_fast(after, approach)
-            state, left = after, left - part if share < 1.0 else 0.0
-            taken += 1
-            impact_left = max(0.0, state.impact_seconds - part * step)
+                    after = self._with_fast_pair(after, approach)
+            state, remaining = after, remaining - fraction if step_size < 1.0 else 0.0
+            step_count += 1
+            impact_left = max(0.0, state.impact_seconds - fraction * step)
             state = replace(state, impact_seconds=impact_left)
             self.sampled_positions.append(state.positions)
             self.stage_ends.append(self._stage_ends)
             self.sample_fractions.append(end)
         return state
 
-    def _ahead(
-        self, state: State, seconds: float, frame: int, fraction: float, taken: int
+    def _predict(
+        self, state: State, seconds: float, frame: int, fraction: float, step_count: int
     ) -> tuple[Points, Approach, State, float, bool]:
-        """Predict motion without contact until a fraction of a frame: (V, 3) surface points, the
-        share of their motion that may be one step, and the result of ``_impact_share``.
+        """Predict motion without contact until a fraction of a frame. Return the (V, 3) surface
+        points, the part of their motion that may be one step, and the result of
+        ``_impact_step_size``.
 
         Args:
-            taken: steps of the frame so far.
+            step_count: steps of the frame so far.
         """
         contact, impacts = self._objective.contact, self._impacts
-        finds = impacts is not None and state.impact_seconds == 0.0 and taken < MAX_IMPACT_STEPS
-        if contact is None and not finds:
-            share = self._impact_share(state, seconds, None, taken)
-            return np.empty((0, 3)), Approach(1.0), *share
+        looks_for_impacts = (
+            impacts is not None and state.impact_seconds == 0.0 and step_count < MAX_IMPACT_STEPS
+        )
+        if contact is None and not looks_for_impacts:
+            step = self._impact_step_size(state, seconds, None, step_count)
+            return np.empty((0, 3)), Approach(1.0), *step
         unhindered = self._unhindered.of(state, seconds, frame, fraction)
         points, approach, collider_moves = np.empty((0, 3)), Approach(1.0), None
         if contact is not None:
@@ -223,36 +239,36 @@ class ImplicitStepper(TimeStepper):
             moves = surface.points(unhindered.displacement.cpu().numpy(), collider_moves)
             approach = contact.approach_limit.approach(points, moves)
         impact = None
-        if impacts is not None and finds:
+        if impacts is not None and looks_for_impacts:
             impact = impacts.first(state, seconds, unhindered, collider_moves)
-        return points, approach, *self._impact_share(state, seconds, impact, taken)
+        return points, approach, *self._impact_step_size(state, seconds, impact, step_count)
 
     @staticmethod
-    def _impact_share(
-        state: State, seconds: float, impact: Impact | None, taken: int
+    def _impact_step_size(
+        state: State, seconds: float, impact: Impact | None, step_count: int
     ) -> tuple[State, float, bool]:
-        """The state that knows for how long short steps go on for the sake of impacts, how much of
-        so many seconds the next step may take, and whether it is a calm one, because surfaces meet
-        in it: what a stage before its end gives, the end cannot take back."""
-        if taken >= MAX_IMPACT_STEPS:
+        """Return the state with the remaining time of short steps for impacts, the step size
+        relative to ``seconds``, and whether the step is damped. A step in which surfaces collide
+        is damped, because its end cannot undo the energy that an earlier stage has given."""
+        if step_count >= MAX_IMPACT_STEPS:
             return state, 1.0, False
         if state.impact_seconds == 0.0:
-            short = math.inf if impact is None else impact.contact_seconds / CONTACT_STEPS
-            if impact is None or not 0.0 < short < seconds:
+            step = math.inf if impact is None else impact.contact_seconds / CONTACT_STEPS
+            if impact is None or not 0.0 < step < seconds:
                 return state, 1.0, False
-            if short < LEAST_STEP_RATIO * seconds:
+            if step < LEAST_STEP_RATIO * seconds:
                 return state, 1.0, True
-            # Surfaces meet in the middle of a step that is shorter still.
-            onset = ONSET_RATIO * short
+            # Surfaces collide in the middle of an even shorter step.
+            onset = ONSET_RATIO * step
             if impact.seconds > 2.0 * onset:
                 return state, (impact.seconds - onset) / seconds, False
             window = impact.seconds + WINDOW_RATIO * impact.contact_seconds
-            state = replace(state, impact_seconds=window, impact_step=short)
+            state = replace(state, impact_seconds=window, impact_step=step)
             return state, min(1.0, (impact.seconds + onset) / seconds), True
         return state, min(1.0, state.impact_step / seconds), False
 
     def _approach(self, before: Points, after: State) -> Approach:
-        """Return the share of a part that may be one step, from the motion of surfaces."""
+        """Return the part of a motion of surfaces that may be one step."""
         contact = self._objective.contact
         if contact is None:
             return Approach(1.0)
@@ -260,21 +276,22 @@ class ImplicitStepper(TimeStepper):
         points = surface.points(after.positions.cpu().numpy(), surface.colliders_in(after))
         return contact.approach_limit.approach(before, points - before, within_pieces=True)
 
-    def _marked_too_fast(self, state: State, approach: Approach) -> State:
-        """A state that says which two objects went too far against each other."""
+    def _with_fast_pair(self, state: State, approach: Approach) -> State:
+        """Return the state with the names of the two objects that approached each other too
+        far."""
         contact = self._objective.contact
         if approach.objects is None or contact is None:
             return state
         first, second = (contact.surface.names[k] for k in approach.objects)
-        what = f"{first} and {second}" if first != second else f"{first} and itself"
+        pair = f"{first} and {second}" if first != second else f"{first} and itself"
         statistics = state.solver_statistics
-        too_fast = tuple(dict.fromkeys((*statistics.too_fast, what)))
+        too_fast = tuple(dict.fromkeys((*statistics.too_fast, pair)))
         return replace(state, solver_statistics=replace(statistics, too_fast=too_fast))
 
     @staticmethod
     def with_usable_history(state: State, step: float) -> State:
-        """A state that begins a step of so many seconds, without what lies before where that is a
-        step of another length away: over a hit, differences of unequal steps go on pushing."""
+        """Return the state without its previous positions and velocities if the step before had
+        another length. Across an impact, differences over unequal steps would keep pushing."""
         is_even = math.isclose(state.step_seconds, step, rel_tol=LENGTH_ROUNDING)
         return state if is_even else replace(state, previous=None)
 
@@ -285,12 +302,12 @@ class ImplicitStepper(TimeStepper):
         frame: int,
         fractions: tuple[float, float],
         limit: int,
-        is_calm: bool,
+        is_damped: bool,
     ) -> State:
-        """The state after a step of ``seconds`` between two fractions of a frame; each stage may
-        take so many Newton steps. A calm step is one of implicit Euler."""
+        """Return the state after a step of ``seconds`` between two fractions of a frame. Each
+        stage may take ``limit`` Newton iterations. A damped step is one of implicit Euler."""
         state = self.with_usable_history(state, seconds)
-        step = self.calm_step(state, seconds) if is_calm else self.begin_step(state, seconds)
+        step = self.damped_step(state, seconds) if is_damped else self.begin_step(state, seconds)
         since, until = fractions
         contact, colliders = self._objective.contact, None
         if contact is not None:
@@ -299,11 +316,11 @@ class ImplicitStepper(TimeStepper):
         after = replace(state, previous=self.history(state), step_seconds=seconds)
         self._stage_ends, touched = [], False
         for stage in step.stages:
-            # The last one ends where the step does, to the bit.
+            # The last stage ends exactly at the end of the step.
             share = 1.0 if stage is step.stages[-1] else stage.end / seconds
             coasting = step.coasting(stage)
-            when = frame, until if share == 1.0 else since + share * (until - since)
-            after = self._solve(after, coasting, when, colliders, limit)
+            end_time = frame, until if share == 1.0 else since + share * (until - since)
+            after = self._solve(after, coasting, end_time, colliders, limit)
             after = replace(after, velocities=step.ended(coasting, after.positions))
             self._stage_ends.append(after.positions)
             touched = touched or after.solver_statistics.contacts > 0
@@ -323,33 +340,33 @@ class ImplicitStepper(TimeStepper):
         self,
         state: State,
         coasting: Coasting,
-        when: tuple[int, float],
+        end_time: tuple[int, float],
         colliders: Points | None,
         limit: int,
     ) -> State:
-        """The state where a stage ends, its velocities those before it.
+        """Return the state at the end of a stage, with the velocities before the stage.
 
         Args:
-            state: where the search begins.
-            coasting: of the stage.
-            when: the frame, and the fraction of the way to the next, where it ends.
-            colliders: (C, 3) where the step began; None without contact.
-            limit: Newton steps that it may take.
+            state: the state at which the search begins.
+            coasting: the motion of the stage without forces.
+            end_time: the frame and the fraction of the way to the next frame at the end.
+            colliders: (C, 3) positions at the start of the step; None without contact.
+            limit: the most Newton iterations.
         """
         system, objective, stage = self._system, self._objective, coasting.stage
         start, span, impulse = state.positions, stage.span, stage.impulse_time
-        system.go_to(*when)
-        # Pinned vertices stay, or are where their motion is prescribed.
+        system.go_to(*end_time)
+        # Pinned vertices stay or follow their prescribed motion.
         inertial, carried = coasting.positions, coasting.carried
         if system.moving_pins is not None:
             inertial, carried = inertial.clone(), carried.clone()
             pins = system.moving_pins
-            at_end = pins.positions(*when)
+            at_end = pins.positions(*end_time)
             for places in (inertial, carried):
                 places[:, pins.vertices] = at_end
         contact, collider_ends = objective.contact, None
         if contact is not None:
-            collider_ends = contact.surface.colliders_at(*when)
+            collider_ends = contact.surface.colliders_at(*end_time)
         origin = stage.collider_origin(colliders, collider_ends)
         objective.begin(
             TimeStep(
@@ -389,24 +406,24 @@ class ImplicitStepper(TimeStepper):
         )
 
     def _lag(self, positions: Tensor, targets: Tensor, colliders: Points | None) -> float:
-        """The largest distance of anything animated to its place, in metres.
+        """Return the largest distance between animated vertices and their targets, in metres.
 
         Args:
-            positions: (3, N) where vertices are.
-            targets: (3, N) where pinned ones should be.
-            colliders: (C, 3) where colliders should be; None without contact.
+            positions: (3, N) of vertices.
+            targets: (3, N) target positions of pinned vertices.
+            colliders: (C, 3) target positions of colliders; None without contact.
         """
-        ways = torch.linalg.vector_norm(positions - targets, dim=0)
-        farthest = float(torch.where(self._system.free, 0.0, ways).max())
+        distances = torch.linalg.vector_norm(positions - targets, dim=0)
+        max_distance = float(torch.where(self._system.free, 0.0, distances).max())
         contact = self._objective.contact
         if contact is not None and colliders is not None:
             behind = np.linalg.norm(colliders - contact.colliders, axis=1)
-            farthest = max(farthest, float(behind.max(initial=0.0)))
-        return farthest
+            max_distance = max(max_distance, float(behind.max(initial=0.0)))
+        return max_distance
 
     def _relaxation(self, displacement: Tensor, span: float) -> float:
-        """The factor on the tolerances of a step with the (3, N) ``displacement`` that vertices
-        would have without forces."""
+        """Return the factor on the tolerances of a step with this (3, N) displacement without
+        forces."""
         if self._objective.contact is None or not self._relaxes:
             return 1.0
         fastest = float(torch.linalg.vector_norm(displacement, dim=0).max())
@@ -434,10 +451,10 @@ class ImplicitStepper(TimeStepper):
 
     @abstractmethod
     def begin_step(self, state: State, seconds: float) -> Step:
-        """A step of so many seconds from a state on."""
+        """Return a step of ``seconds`` from a state on."""
 
-    def calm_step(self, state: State, seconds: float) -> Step:
-        """A step of implicit Euler from a state on: no impact within it gives it energy."""
+    def damped_step(self, state: State, seconds: float) -> Step:
+        """Return a step of implicit Euler from a state on, to which impacts add no energy."""
         rate, positions = self._system.damping, state.positions
         velocities = state.velocities * decay(rate, seconds)
         impulse = impulse_time(rate, seconds)
@@ -446,9 +463,9 @@ class ImplicitStepper(TimeStepper):
         return Step(self._system, self.frames, seconds, (stage,), [start], velocities, True)
 
     def step_of(self, state: State, seconds: float, stages: int) -> Step:
-        """The step from a state on that has so many stages."""
+        """Return a step with the given number of stages from a state on."""
         step = self.begin_step(state, seconds)
-        return step if len(step.stages) == stages else self.calm_step(state, seconds)
+        return step if len(step.stages) == stages else self.damped_step(state, seconds)
 
     def history(self, state: State) -> tuple[Tensor, Tensor] | None:
         """Return the positions and velocities that the next step needs from the start of this
@@ -459,13 +476,13 @@ class ImplicitStepper(TimeStepper):
     def _initial_guess(
         self, start: Tensor, inertial: Tensor, carried: Tensor, falling: Tensor
     ) -> Tensor:
-        """The best of these: coasting, falling, staying, and where bodies turn falling as rigid
-        ones.
+        """Return the best initial guess of these: coasting, falling, staying, and falling with a
+        rigid rotation for bodies that turn.
 
         Args:
-            start, inertial, carried: (3, N) where it begins, and would end without forces and as
-                rigid bodies.
-            falling: (3, N) how far free fall takes it beside these.
+            start, inertial, carried: (3, N) start positions, and end positions without forces and
+                as rigid bodies.
+            falling: (3, N) additional displacement by free fall.
         """
         objective, system = self._objective, self._system
         staying = torch.where(system.free, start, inertial)
@@ -473,12 +490,12 @@ class ImplicitStepper(TimeStepper):
         if bool((carried != inertial).any()):
             ends.append(carried + falling)
         guesses = [objective.paths.initial_guess(start, end) for end in ends] + [staying]
-        # Whatever touches makes itself felt on the way to the guess.
+        # The path to the guess already avoids collisions.
         energies = [objective.energy_without_contact(guess) for guess in guesses]
         finite = [math.inf if math.isnan(energy) else energy for energy in energies]
-        # A guess may be the prediction itself, by which inertia goes.
+        # A guess may be the prediction itself, which inertia still reads.
         best = guesses[finite.index(min(finite))].clone()
-        # Friction has to be given the chance to hold what rests.
+        # Bodies at rest start where they are, so that friction can hold them.
         for where in objective.bodies_at_rest(start, inertial):
             best[:, where] = staying[:, where]
         for where in self._squashed(inertial, best):
@@ -486,8 +503,8 @@ class ImplicitStepper(TimeStepper):
         return best
 
     def _squashed(self, inertial: Tensor, guess: Tensor) -> list[slice]:
-        """Vertices of the bodies that the ground would press flat, each vertex on its own, between
-        coasting and a (3, N) guess. The energy of all does not tell of a small one."""
+        """Return the vertices of bodies that the ground would flatten between coasting and a (3,
+        N) guess. The total energy does not show this for a small body."""
         system = self._system
         if system.ground_barrier is None:
             return []
@@ -503,13 +520,13 @@ class ImplicitStepper(TimeStepper):
 def most_iterations(
     with_contact: bool, substeps: int | None, has_parts: bool = True, stages: int = 2
 ) -> str:
-    """The most that a frame takes, such as ``420 iterations``.
+    """Describe the largest work of a frame, such as ``420 iterations``.
 
     Args:
         with_contact: whether surfaces may touch.
         substeps: steps a frame; None is one.
         has_parts: whether steps may be taken in parts.
-        stages: of a step.
+        stages: the number of stages of a step.
     """
     limit = _iteration_limit(with_contact)
     if has_parts:
@@ -517,14 +534,14 @@ def most_iterations(
     return f"{(substeps or 1) * stages * limit} iterations"
 
 
-def _least_share(tries: int) -> float:
-    """The share of what is left of a step that a part has to take, with so many tries left: half of
-    all are as short as they need to be, the others share what is left then."""
+def _min_step_size(tries: int) -> float:
+    """Return the least size of a part relative to the remaining step. The first half of all tries
+    may be arbitrarily short; the others divide the remaining step evenly."""
     return 0.0 if 2 * tries > MAX_PARTS else 1.0 / tries
 
 
-def _with_work_of(state: State, dropped: State) -> State:
-    """A state with the work of a step from it that is taken again."""
+def _with_statistics_of(state: State, dropped: State) -> State:
+    """Return a state with the statistics of a dropped step that started from it."""
     work = dropped.solver_statistics
     statistics = replace(
         state.solver_statistics,

@@ -51,27 +51,27 @@ from .group_motion import keep_group_motion
 
 Points = NDArray[np.float64]
 
-# Passes over an island at most, and by what share a changed distance wakes contacts around it. With
-# 20 a heap of sixty bodies has the same energy to 1e-5, in three quarters of the time, but a ball
-# that a stamp pushes through a ring comes to J = 0.0005 in place of 0.1.
+# The most passes over an island, and the relative change of a distance that activates the contacts
+# around it. With 20 passes, a heap of sixty bodies has the same energy to 1e-5 in three quarters
+# of the time, but a ball that a stamp pushes through a ring comes to J = 0.0005 instead of 0.1.
 MAX_PASSES, RELATIVE_TOLERANCE = 40, 0.2
-# How often contacts are made linear at most: again where something was in the way.
+# The most linearizations of contacts in a step, and the passes of a repeated one.
 MAX_LINEARIZATIONS, AGAIN_PASSES = 3, 15
 CONTACTS_PER_THREAD = 200
 TETS_PER_THREAD = 1_500
 
 
 class MeshContactStep:
-    """Minimises ½ |x − x̃|² / hσM⁻¹ and the barriers of surfaces and ground, with Coulomb friction:
-    contact acts implicitly, all else explicitly.
+    """Contact as the minimum of ½ |x − x̃|² / hσM⁻¹ and the barriers of surfaces and ground, with
+    Coulomb friction. Contact acts implicitly, all other forces explicitly.
 
-    Contacts are made linear where vertices are, and relaxed (``kernels/contact_relaxation``).
-    Pairs that would still collide are kept apart (``TruncatedMotion``); where any were, contacts
-    are made linear anew, ``MAX_LINEARIZATIONS`` times at most. Nothing goes through anything, and
-    each step ends where its nodes have got to.
+    Contacts are linearized at the present positions and relaxed (``kernels/contact_relaxation``).
+    Pairs that would still collide are kept apart (``TruncatedMotion``); if there were any,
+    contacts are linearized again, ``MAX_LINEARIZATIONS`` times at most. Surfaces never cross, even
+    if the relaxation has not converged.
 
     Args:
-        system: with contact, of which ``why_no_contact`` says nothing.
+        system: a system with supported contact (``unsupported_contact_reason``).
     """
 
     def __init__(self, system: System) -> None:
@@ -94,10 +94,10 @@ class MeshContactStep:
             area_weighted,
             surface.friction_factors,
         )
-        #: (V,) of the surface, by nodes.
+        #: The interpolation of the (V,) surface points from nodes.
         self.points_of = surface.interpolation(system.vertex_count)
-        #: In metres, how far surfaces are from each other where they begin to push, at most.
-        self.reach = float(distances.max())
+        #: The largest activation distance of contact, in metres.
+        self.max_activation_distance = float(distances.max())
         self._ground = ground_points(system)
         start = system.initial_positions, system.initially_inverted
         self._tets = HeightFloor(system.elasticities, *start).parts
@@ -108,32 +108,32 @@ class MeshContactStep:
         self._owners = step_size_owners(surface, system)
         motion_parts = (surface, distances, self._candidates, self.points_of, self._ground)
         self._motion = TruncatedMotion(*motion_parts, self._owners, self._tets)
-        #: Of what is animated.
+        #: The clocks of animated objects.
         self.clocks = Clocks(surface, system)
         self._owner_of_object = owners_of_objects(surface, system, self._owners)
         self._divergence = DivergenceCheck(system)
         self._targets = surface.colliders_at(0, 0.0)
         self._pairs = np.zeros(0, dtype=np.int64)
-        # By how far nodes missed where forces led them in the last step, and what was in the way.
-        self._lost = np.zeros((0, 3))
+        # The displacements that nodes missed in the last step, and the objects in the way.
+        self._missed_displacements = np.zeros((0, 3))
         self._hindered_objects: set[tuple[int, int]] = set()
 
     def begin(self, state: State) -> None:
-        """Begins a frame, which depends on none before it but by its state."""
-        #: (C, 3) where the vertices of colliders are, in metres.
+        """Begin a frame, which depends on earlier ones only by its state."""
+        #: (C, 3) positions of collider vertices, in metres.
         self.colliders = self.surface.colliders_in(state)
-        moving, still = state.velocities.numpy().T, np.zeros_like(self.colliders)
-        velocities = np.concatenate([moving.astype(np.float64), still])
+        moving, no_moves = state.velocities.numpy().T, np.zeros_like(self.colliders)
+        velocities = np.concatenate([moving.astype(np.float64), no_moves])
         self._candidates.begin(self._points(velocities))
         self._limited_steps = self._linearizations = self._truncated = 0
         self.clocks.begin(state.clocks, state.frame, state.positions.numpy(), self.colliders)
         self._motion.divided_objects.clear()
-        # Of the barriers at the start, once the first step has found candidates.
+        # The energy of the barriers at the start, known after the first step's search.
         self._energy: float | None = None
 
     def prescribe(self, frame: int, since: float, until: float) -> None:
-        """Says that the next step goes from ``since`` to ``until`` of the way from a frame to the
-        next."""
+        """Prescribe the motion of the next step, from ``since`` to ``until`` between two
+        frames."""
         self.clocks.prescribe(frame, since, until)
         self._targets = self.clocks.colliders()
 
@@ -145,17 +145,17 @@ class MeshContactStep:
         step: float,
         impulse_times: Tensor,
     ) -> float:
-        """Changes (3, N) positions and velocities at the end of a step of ``step`` seconds that
-        began at (3, N) ``start``, without intersections.
+        """Change (3, N) positions and velocities at the end of a step so that nothing intersects.
+        The step of ``step`` seconds began at (3, N) ``start``.
 
         Args:
-            impulse_times: (N,) over which forces change velocities, in seconds.
+            impulse_times: (N,) times over which forces change velocities, in seconds.
 
         Returns:
-            The work that pins and colliders did against what they touch, in joules.
+            The work of pins and colliders against contact, in joules.
 
         Raises:
-            DivergedStepError: where it is no number, or far away.
+            DivergedStepError: if the motion is not finite or too far.
         """
         system, count = self._system, self._system.vertex_count
         first, predicted = np.empty((2, count + len(self.colliders), 3))
@@ -168,7 +168,7 @@ class MeshContactStep:
         self._mobility[:count] = step * impulse_times.numpy() * system.inverse_mass.numpy()
         self._rounding = MIN_DISTANCE_ROUNDINGS * torch.finfo(positions.dtype).eps * largest
         last = self._solve(first, predicted, step)
-        # Positions are kept with the precision of their tensor: each point may have come closer.
+        # Each point may have come closer by the rounding of the position tensor.
         self._candidates.distances -= self._rounding
         use_threads(count, POINTS_PER_THREAD)
         end_step(last, step, positions.numpy(), velocities.numpy())
@@ -177,21 +177,21 @@ class MeshContactStep:
         moves = np.empty_like(first)
         if not write_fixed_moves(self._mobility, first, last, moves):
             return 0.0
-        pushed = float(prescribed_work(self._constraints, self._count, moves))
-        return pushed + self._motion.work
+        contact_work = float(prescribed_work(self._constraints, self._count, moves))
+        return contact_work + self._motion.work
 
     def finish(self, positions: Tensor) -> tuple[SolverStatistics, float]:
-        """Ends a frame at (3, N) positions.
+        """End a frame at (3, N) positions.
 
         Returns:
-            What it took, with how close surfaces are after it; and by how much less the barriers
-            between them hold than at its start, in joules.
+            Its statistics with the least distance of surfaces, and the decrease of the barriers'
+            energy, in joules.
         """
         at = np.concatenate([positions.numpy().T.astype(np.float64), self.colliders])
         points = self._points(at)
-        # Of no duration: candidates that are there hold as far as they reach.
+        # A trajectory without a duration: the present candidates are still valid.
         self._candidates.cover(points, points, 0.0)
-        energy = self._find_still(at, points)
+        energy = self._linearize_at_rest(at, points)
         constraints, count = self._constraints, self._count
         is_near = (constraints.kinds[:count] == SURFACES) & (
             constraints.distances < constraints.dhats
@@ -210,7 +210,7 @@ class MeshContactStep:
         return statistics, self._energy - energy
 
     def _lagging(self, item: int) -> str:
-        """The message on an object that is behind its animation."""
+        """Return the message on an object that is behind its animation."""
         names, bodies = self.surface.names, len(self._system.bodies)
         name = f"the pins of {names[item]}" if item < bodies else names[item]
         others = {pair[pair[0] == item] for pair in self._motion.divided_objects if item in pair}
@@ -218,60 +218,60 @@ class MeshContactStep:
             return f"{name}: the bodies it presses cannot move aside"
         return f"{name}: {names[others.pop()]} is in the way"
 
-    def _find_still(self, at: Points, points: Points) -> float:
-        """Makes contacts linear where nodes and points are; their energy in joules."""
-        still = np.zeros_like(at)
-        self._count = self._find(at, points, still, points, still)
+    def _linearize_at_rest(self, at: Points, points: Points) -> float:
+        """Linearize contacts at the present nodes and points; return their energy in joules."""
+        no_moves = np.zeros_like(at)
+        self._count = self._linearize_contacts(at, points, no_moves, points, no_moves)
         return float(surface_energy(self._constraints, self._count))
 
     def _solve(self, start: Points, predicted: Points, step: float) -> Points:
-        """Return the (N, 3) end positions of nodes on their way from one place to another."""
+        """Return the (N, 3) positions that nodes reach on the way to the predicted ones."""
         at, points = start, self._points(start)
-        began, left, stopped = points, np.ones(len(at)), np.zeros(len(at), dtype=np.bool_)
+        began, remaining, stopped = points, np.ones(len(at)), np.zeros(len(at), dtype=np.bool_)
         for linearization in range(MAX_LINEARIZATIONS):
             is_hindered = linearization > 0
             if linearization == MAX_LINEARIZATIONS - 1:
-                # These forces count in the end: of blocked objects as they have got on, not as they
-                # should have.
-                stopped = (self._mobility == 0.0) & (left > 0.0)
+                # These forces are the final ones, so blocked objects count with their actual
+                # motion.
+                stopped = (self._mobility == 0.0) & (remaining > 0.0)
                 predicted[stopped] = at[stopped]
             moves = predicted - at
             ends = self._motion.carried(points, moves)
             self._candidates.cover(points, ends, step, is_hindered)
             if self._energy is None:
-                self._energy = self._find_still(at, points)
-            count = self._find(at, points, moves, ends, at - start)
+                self._energy = self._linearize_at_rest(at, points)
+            count = self._linearize_contacts(at, points, moves, ends, at - start)
             self._count, pairs = leave_out_idle(count, self._pairs, self._constraints)
             self._pairs = self._pairs[:pairs]
-            flat_tets = self._find_flat(at, predicted)
+            flat_tets = self._linearize_flat_tets(at, predicted)
             longest = longest_move(moves, self.laws.distances)
-            self._relax(flat_tets, moves, AGAIN_PASSES if is_hindered else MAX_PASSES)
+            self._relax_contacts(flat_tets, moves, AGAIN_PASSES if is_hindered else MAX_PASSES)
             flat = (self._flat, flat_tets)
             limits = (self._mobility, self._rounding, step, flat, longest, at - start, is_hindered)
-            wished = at + moves
+            targets = at + moves
             reached = self._motion.advance(at, points, moves, *limits)
             accepted_moves.report(self.surface, points, reached.points)
             at, points = reached.nodes, reached.points
-            gone = 1.0 if reached.step_sizes is None else reached.step_sizes
+            step_sizes = 1.0 if reached.step_sizes is None else reached.step_sizes
             self._linearizations += 1
-            self._truncated = max(self._truncated, int(np.count_nonzero(gone < 1.0)))
-            left = np.where(stopped, left, left * (1.0 - gone))
-            # The forces of these moves count in the end, however far the moves lead.
-            self._lost, self._hindered_objects = wished - at, reached.objects
+            self._truncated = max(self._truncated, int(np.count_nonzero(step_sizes < 1.0)))
+            remaining = np.where(stopped, remaining, remaining * (1.0 - step_sizes))
+            # The forces of these moves are the final ones, even if moves are truncated.
+            self._missed_displacements, self._hindered_objects = targets - at, reached.objects
             if reached.is_free:
                 break
             self._hindered_objects = reached.objects | self._stopped_bodies()
             self._limited_steps += 1
         self._candidates.advance(began, points, step)
-        # A pair that was kept apart is stiffened until it has opened: else it would be again.
+        # A pair that was kept apart stays stiffened until it opens, or it would be kept apart
+        # again.
         candidates = self._candidates
         candidates.blocked *= candidates.distances < OPEN_RATIO * self._motion.dhats
-        self.clocks.advance(1.0 - left[self._owner_of_object])
+        self.clocks.advance(1.0 - remaining[self._owner_of_object])
         return at
 
     def _keep_momentum(self, positions: Tensor, velocities: Tensor, step: float) -> None:
-        """Changes (3, N) velocities so that groups that nothing holds have the momentum that forces
-        left them, where moves were truncated."""
+        """Change (3, N) velocities so that free groups have their momentum before truncation."""
         if not self._hindered_objects:
             return
         constraints, count, slices = self._constraints, self._count, self._system.body_slices()
@@ -280,19 +280,23 @@ class MeshContactStep:
         nodes = constraints.nodes[:count][pressed]
         is_held[self._system.bodies_of(nodes[nodes >= 0])] = True
         hindered = np.array(sorted(self._hindered_objects))
-        lost = torch.from_numpy(self._lost[: positions.shape[1]].T / step).to(velocities)
+        missed = torch.from_numpy(self._missed_displacements[: positions.shape[1]].T / step).to(
+            velocities
+        )
         for group in free_groups(hindered, is_held):
             if not np.isin(group, hindered).any():
                 continue
             parts = [torch.arange(slices[body].start, slices[body].stop) for body in group]
             which = torch.cat(parts)
-            own_motion = positions[:, which], velocities[:, which], lost[:, which]
-            velocities[:, which] = keep_group_motion(self._system.mass[which], *own_motion)
+            group_state = positions[:, which], velocities[:, which], missed[:, which]
+            velocities[:, which] = keep_group_motion(self._system.mass[which], *group_state)
 
     def _stopped_bodies(self) -> set[tuple[int, int]]:
-        """Bodies of which nodes missed where they should have gone in the last step, each as a pair
-        with itself: what tets stopped has met nothing else."""
-        stopped = np.flatnonzero(self._lost[: self._system.vertex_count].any(axis=1))
+        """Return the bodies with truncated nodes, each as a pair with itself: nodes that flat tets
+        stopped have no other partner."""
+        stopped = np.flatnonzero(
+            self._missed_displacements[: self._system.vertex_count].any(axis=1)
+        )
         return {(int(body), int(body)) for body in np.unique(self._system.bodies_of(stopped))}
 
     def _points(self, nodes: Points) -> Points:
@@ -302,7 +306,7 @@ class MeshContactStep:
         gather(self.points_of, nodes, out)
         return out
 
-    def _find(
+    def _linearize_contacts(
         self,
         at: Points,
         points: Points,
@@ -310,7 +314,7 @@ class MeshContactStep:
         ends: Points,
         displacements: Points,
     ) -> int:
-        """Makes contacts linear; how many there are."""
+        """Linearize contacts; return their number."""
         stencils, mesh = self._candidates.stencils, self.surface.topology
         may_push = np.empty(len(self._candidates.distances), dtype=np.bool_)
         use_threads(len(may_push), PAIRS_PER_THREAD)
@@ -334,8 +338,8 @@ class MeshContactStep:
                 return count
             self._constraints = no_constraints(2 * count, self.points_of.nodes.shape[1])
 
-    def _find_flat(self, at: Points, predicted: Points) -> int:
-        """Makes the heights of flat tets linear; how many there are."""
+    def _linearize_flat_tets(self, at: Points, predicted: Points) -> int:
+        """Linearize the heights of flat tets; return their number."""
         while True:
             out: FlatTets = self._flat
             count = 0
@@ -346,8 +350,8 @@ class MeshContactStep:
                 return count
             self._flat = no_flat_tets(2 * count)
 
-    def _relax(self, flat_tets: int, moves: Points, passes: int) -> None:
-        """Changes (N, 3) moves of nodes by what contacts and flat tets answer."""
+    def _relax_contacts(self, flat_tets: int, moves: Points, passes: int) -> None:
+        """Relax contacts and flat tets, and change (N, 3) moves of nodes accordingly."""
         if self._count + flat_tets == 0:
             return
         constraints, flat = self._constraints, self._flat

@@ -18,23 +18,23 @@ from .rigid_frames import RigidFrames
 # times its energy after two seconds in steps of 2.5 rad, and 0.92 of it in steps of 0.8 rad; with
 # rims below 0.45 of the wave speed, steps of 2.5 rad keep 0.99.
 SPEED_RATIO, MAX_TURN_RAD = 0.5, 1.0
-# So many steps a frame at most are taken for it.
+# The most steps a frame for fast rotation.
 MAX_STEPS = 32
 
 
 class SpinLimit:
-    """Knows the pieces that spin fast for what they are made of.
+    """The step limit of pieces that spin fast for their material.
 
     Args:
-        system: of the bodies.
-        frames: of its pieces.
+        system: the system of the bodies.
+        frames: the rigid frames of its pieces.
     """
 
     def __init__(self, system: System, frames: RigidFrames) -> None:
         self._frames = frames
         arms = system.rest_positions()
         arms = arms - frames.spread(frames.means(arms))
-        # Of the ball with the same moments of inertia.
+        # The radius of the ball with the same moments of inertia.
         radius = (5.0 * frames.means(arms.square()).sum(1) / 3.0).sqrt()
         slowness = [
             math.sqrt(3.0 * mean_of(body.density) / mean_of(body.material.young))
@@ -43,11 +43,11 @@ class SpinLimit:
         counts = [len(mesh.vertices) for mesh in system.meshes]
         each = torch.as_tensor(np.repeat(slowness, counts)).to(arms)
         slowest = frames.means(each.expand(3, -1))[:, 0]
-        #: (P,) in rad/s.
+        #: (P,) angular speeds above which steps are short, in rad/s.
         self._limits = SPEED_RATIO / (radius * slowest)
 
-    def share(self, state: State, seconds: float) -> float:
-        """The share of so many seconds that may be one step: one over a whole number."""
+    def step_size(self, state: State, seconds: float) -> float:
+        """Return the largest step relative to ``seconds``: one over a whole number."""
         frames, positions = self._frames, state.positions
         arms = positions - frames.spread(frames.centres(positions))
         angular = frames.angular_velocities(arms, frames.momentum(arms, state.velocities))

@@ -57,14 +57,14 @@ class Trajectories(NamedTuple):
     Args:
         before, after: (V, 3) between which they go.
         radii: (V,) to search in around them.
-        is_queried: (V,) vertices of which a candidate has one at least.
+        is_queried: (V,) mask of vertices; each candidate contains at least one.
         queried_nodes: (N,) nodes of trees that hold one.
         rest: (V, 3) points of bodies at rest.
         groups: (V,) of vertices.
         rest_dhats: (G, G) at which two groups push, in metres, where parts that are near at rest do
             from nearer (``rest_distance``) and are searched there; else zero.
-        spared: (V,) bits: where those of a pair's groups are at all corners of an edge, a face or a
-            vertex, that goes through the other group.
+        spared: (V,) bits; an edge, a face or a vertex with the bit of a pair of groups at all
+            corners passes through the other group.
         bits: (G, G) of two groups, zero where nothing is spared.
     """
 
@@ -215,7 +215,8 @@ def _find_face_vertices(
 
 @compiled()
 def collect(hits: Any, counts: Any, out: Any) -> None:
-    """Pairs of (C, S, 2) chunks, of which (C,) so many are there, one chunk after the other."""
+    """Copy the first ``counts`` (C,) pairs of (C, S, 2) chunks to ``out``, one chunk after the
+    other."""
     place = 0
     for chunk in range(len(counts)):
         for k in range(counts[chunk]):
@@ -227,8 +228,8 @@ def collect(hits: Any, counts: Any, out: Any) -> None:
 def are_within_radii(
     trajectories: Any, a: int, b: int, c: int, d: int, are_edges: bool, extra: float
 ) -> bool:
-    """Whether two edges, or a vertex and a face, come within the sum of their radii and what may be
-    more, in metres."""
+    """Whether two edges, or a vertex and a face, come within the sum of their radii and ``extra``,
+    in metres."""
     radii = trajectories.radii
     bit = trajectories.bits[trajectories.groups[a], trajectories.groups[d]]
     if bit != 0 and _is_spared(trajectories.spared, bit, a, b, c, d, are_edges):
@@ -268,7 +269,7 @@ def _is_spared(spared: Any, bit: int, a: int, b: int, c: int, d: int, are_edges:
 @compiled()
 def _are_separated(start: Any, end: Any, are_edges: bool, radius_sum: float) -> bool:
     """Whether two parts stay farther apart than ``radius_sum`` along the line between their
-    middles, or, if they are edges, along what of it is normal to one: most pairs do, and
+    centres or, for edges, along its component normal to an edge. Most pairs do, and
     ``distance_lower_bound`` takes several times as long."""
     line = minus(_second_middle(start, are_edges), _first_middle(start, are_edges))
     if _are_apart_along(line, start, end, are_edges, radius_sum):
@@ -318,10 +319,10 @@ def _distance_along(line: Any, x: Any, are_edges: bool) -> float:
     return min(lowest, dot(line, minus(x[1], x[0])))
 
 
-# Kept pairs are all that two leaves may have; would be, if they were found anew; or are not,
-# whatever is kept.
-SERVED, WORN, FAST = 0, 1, 2
-# So much of a margin is no more than rounding.
+# The cached pairs of two leaves are complete; would be complete after an update of the cache; or
+# cannot be, because the leaves move too differently.
+UNCHANGED, STALE, FAST = 0, 1, 2
+# The part of a margin that is left to rounding.
 ROUNDING_RATIO = 1e-6
 
 
@@ -329,8 +330,8 @@ ROUNDING_RATIO = 1e-6
 def box_moves(
     ends: Any, ranges: Any, corners: Any, origins: Any, before: Any, after: Any, boxes: Any
 ) -> None:
-    """(N, 12) the least and the largest components of how far the corners in each leaf have come
-    from (V, 3) origins to where they are before, and how far they go after that, in metres.
+    """Write the bounds of the displacements of the corners in each leaf, (N, 12) in metres: least
+    and largest components from (V, 3) origins to ``before``, then from there to ``after``.
 
     Args:
         ends: (N,) node after the last one below each.
@@ -355,16 +356,16 @@ def box_moves(
 
 
 @compiled(parallel=True)
-def judge_leaves(leaves: Any, moves: Any, margins: Any, rounding: float, out: Any) -> None:
-    """(K,) ``SERVED``, ``WORN`` or ``FAST``.
+def classify_leaves(leaves: Any, moves: Any, margins: Any, rounding: float, out: Any) -> None:
+    """Write for (K,) pairs of leaves ``UNCHANGED``, ``STALE`` or ``FAST``.
 
     The distance of two parts changes by no more than how differently their corners move.
 
     Args:
         leaves: (K, 3) pairs of nodes, and more.
         moves: (N, 12) boxes.
-        margins: (N,) by how much more than their radii parts were apart that are not kept, for each
-            of two, in metres.
+        margins: (N,) the distance beyond their radii of parts that are not cached, for each of
+            two, in metres.
         rounding: of positions, in metres.
     """
     for k in shared_range(len(leaves)):
@@ -373,7 +374,7 @@ def judge_leaves(leaves: Any, moves: Any, margins: Any, rounding: float, out: An
         displacement = _apart(moves, a, b, 6)
         out[k] = FAST
         if displacement < margin:
-            out[k] = SERVED if displacement + _apart(moves, a, b, 0) < margin else WORN
+            out[k] = UNCHANGED if displacement + _apart(moves, a, b, 0) < margin else STALE
 
 
 @compiled()

@@ -29,9 +29,10 @@ from .torn_edges import without_torn_edges
 
 # Beside a triangle is so many edge lengths from it, and inside where the surface winds so often.
 SIDE_OFFSET_RATIO, INSIDE_WINDING = 1e-2, 0.5
-# Of the size of a surface: what is so near to others beside where they cross lies in the seam.
+# The width of a seam beside crossings, relative to the size of the surface.
 SEAM_RATIO = 5e-4
-# Of that size, too: what is so near crosses but for the rounding of a mesh in single precision.
+# The distance that counts as a crossing, relative to that size: the rounding of meshes in single
+# precision.
 ROUNDING_RATIO = 1e-6
 # A piece of an open surface is inside where the most of so many of its triangles are.
 SAMPLE_COUNT, MAJORITY_RATIO = 32, 0.5
@@ -46,8 +47,8 @@ def without_crossings(surface: ContactSurface) -> ContactSurface:
     """The surface without the triangles that cross others, and those around them. The same object
     where nothing crosses.
 
-    For the boundary of tetrahedra, of which all but empty ones stand out where parts overlap at
-    rest: as what goes through its own body alone, they were caught between other bodies.
+    For the boundary of tetrahedra, since nearly empty ones protrude from parts that overlap at
+    rest. If these only passed through their own body, they would be caught between other bodies.
     """
     while True:
         crossing = np.flatnonzero(_nearest(surface, 0.0) == 0.0)
@@ -58,10 +59,10 @@ def without_crossings(surface: ContactSurface) -> ContactSurface:
 
 
 def spare_unseen(surface: ContactSurface) -> ContactSurface:
-    """The surface with what crosses itself, and the pieces left of it that lie inside of the
-    material, going through their own body. The same object where nothing crosses.
+    """Return the surface in which parts that cross themselves, and pieces of the rest inside of
+    the material, pass through their own body. The same object where nothing crosses.
 
-    Beside what crosses so does what is all but there: parts fold onto each other along their seams.
+    Parts that nearly cross do so, too: parts fold onto each other along their seams.
     """
     seam = SEAM_RATIO * float(np.linalg.norm(np.ptp(surface.points, axis=0)))
     nearest = _nearest(surface, seam)
@@ -82,7 +83,7 @@ def spare_unseen(surface: ContactSurface) -> ContactSurface:
         is_inside = _are_inside(surface, outside.triangles[few])
         inside_ratio = np.bincount(pieces[few], is_inside) / np.bincount(pieces[few])
         through[left] = inside_ratio[pieces] > MAJORITY_RATIO
-    return replace(surface, through_own=through | ~surface.meets_own)
+    return replace(surface, through_own=through | ~surface.self_collides)
 
 
 def _pieces(surface: ContactSurface) -> NDArray[np.int32]:
@@ -97,7 +98,7 @@ def _are_inside(surface: ContactSurface, triangles: NDArray[np.int32]) -> NDArra
     """(F,) whether there is material on both sides of triangles, where the surface encloses it."""
     a, b, c = surface.points[triangles].swapaxes(0, 1)
     normals = np.cross(b - a, c - a)
-    # By the root of twice the area, which is about an edge.
+    # Relative to the root of twice the area, about an edge.
     offset = SIDE_OFFSET_RATIO * normals / np.sqrt(np.linalg.norm(normals, axis=1, keepdims=True))
     centres = (a + b + c) / 3.0
     sides = np.concatenate([centres + offset, centres - offset])
@@ -119,11 +120,11 @@ def boundary_surface(mesh: TetMesh) -> ContactSurface:
 
 def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
     """Return the (F,) distances of triangles with an area from others, in metres: 0 where they
-    cross, infinite beyond a distance. Of those that share a point only crossing counts.
+    cross, infinite beyond a distance. Triangles with a common point count only if they cross.
     """
     points, triangles = surface.points, surface.triangles.astype(np.int32)
     valid = np.flatnonzero(have_area(points[triangles]))
-    objects, through_own = np.zeros(len(points), dtype=np.int32), ~surface.meets_own[valid]
+    objects, through_own = np.zeros(len(points), dtype=np.int32), ~surface.self_collides[valid]
     whole = Surfaces(points, triangles[valid], objects, through_own=through_own)
     rounding = ROUNDING_RATIO * whole.size
     pairs = find_close(whole, max(distance, rounding))
@@ -140,9 +141,10 @@ def _around(triangles: NDArray[np.int32], which: NDArray[np.int64]) -> NDArray[n
     return near
 
 
-# Longer edges, in units of those of the tetrahedra, are split: those between points that the ground
-# and spheres meet, those that other objects bear, and those of what touches. That is as straight
-# between its points as what is seen, but where a mesh is so coarse that nobody sees it bend.
+# Edges longer than these ratios of the tetrahedra's edges are split: between points that collide
+# with the ground and spheres, of objects that carry others, and of collision surfaces. The surface
+# is as straight between its points as the visible mesh, unless a mesh is too coarse to bend
+# visibly.
 MAX_SPACING_RATIO, MAX_BORNE_RATIO, MAX_EDGE_RATIO = 1.25, 1.75, 4.0
 # A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
 # dense. A copy has at least half as many. More than the last in a whole scene cost more than a
@@ -259,7 +261,7 @@ def _with_finer_triangles(touching: ContactSurface, borne: ContactSurface) -> Co
     return replace(
         touching,
         triangles=np.concatenate([large, added]),
-        through_own=np.concatenate([~touching.meets_own, np.ones(len(added), dtype=bool)]),
+        through_own=np.concatenate([~touching.self_collides, np.ones(len(added), dtype=bool)]),
         refined=np.concatenate(
             [~np.isin(large_numbers, small_numbers), np.zeros(len(added), dtype=bool)]
         ),
@@ -282,7 +284,7 @@ def welded(surface: ContactSurface) -> ContactSurface:
 
 def refined(surface: ContactSurface, longest: float) -> ContactSurface:
     """The same surface with edges of at most ``longest`` metres."""
-    labels = ~surface.meets_own
+    labels = ~surface.self_collides
     finer = refinement.refined(
         refinement.Triangulation(surface.points, surface.triangles, labels), longest
     )

@@ -66,7 +66,7 @@ class InitialBody:
         if surface is None or surface.embedding is None:
             surface = boundary_surface(mesh)
         assert surface.embedding is not None
-        through = ~surface.meets_own
+        through = ~surface.self_collides
         return InitialBody(
             mesh, positions, surface.embedding, surface.triangles, through, is_pinned
         )
@@ -313,7 +313,7 @@ class _ContractedBody:
         nearest = KDTree(positions[outside]).query(points)[1]
         wrong = np.einsum("vi,vi->v", normals, hull[nearest]) < 0.0
         normals[wrong] *= -1.0
-        # Normals alone lead nowhere on the sides of what sticks into another body.
+        # Normals alone lead nowhere on the sides of a part inside of another body.
         away = points - self.local_centroids
         length = np.linalg.norm(away, axis=1, keepdims=True)
         mixed = normals + away / np.where(length > 0.0, length, 1.0)
@@ -383,7 +383,7 @@ def _required_displacements(
     # The farthest comes last, and stays.
     order = np.argsort(np.linalg.norm(displacement, axis=1), kind="stable")
     displacements[vertex[order]] = displacement[order]
-    # Where an edge crosses an edge no vertex need be inside of anything, or only just.
+    # If an edge crosses an edge, perhaps no vertex is inside of a body, or only just.
     corners = surfaces.triangles[close.triangles].reshape(-1, 6)
     free = corners < count
     inside = np.linalg.norm(displacements, axis=1) > 0.5 * min_distance
@@ -407,8 +407,8 @@ def _penetrations(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Points]:
     """Vertices of bodies with another surface right below their own, or too close above it.
 
-    That does not ask what is inside of the other surface, which may be open: vertices go to the
-    side of it on which their local centroid is.
+    This does not depend on the inside of the other surface, which may be open: vertices move to
+    the side of their local centroid.
 
     Returns:
         The vertices, the triangles of the other surface, and the (K, 3) displacements to the target

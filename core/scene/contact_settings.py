@@ -24,7 +24,7 @@ TouchingChoice = Literal["automatic", "mesh", "tetrahedra"]
 
 @dataclass(frozen=True)
 class PairFriction:
-    """Friction between two objects, in place of what their own coefficients come to.
+    """Friction between two objects, in place of the combination of their coefficients.
 
     Args:
         first, second: names of the objects; that of the scene's ground is ``Ground``.
@@ -59,16 +59,16 @@ class Contact:
         distance: d̂ at which surfaces begin to push, in metres; None is for a body three
             thousandths of its diagonal, or less where its tets are small, for two the lesser. Parts
             of one body that are near at rest begin at a quarter of their distance there, or nearer.
-        friction: static Coulomb coefficient of two objects that both have none. Of others it is the
-            geometric mean of theirs, or that of the one that has any.
+        friction: static Coulomb coefficient of two objects that both have none. For other pairs it
+            is the geometric mean of both coefficients, or the only one.
         kinetic_friction: once they slide; None is the static one.
         formulation: ``convergent`` weighs by area, so that forces do not depend on the mesh;
             ``original`` adds up pairs, and adapts its stiffness.
         stiffness: κ in Pa for ``convergent``, None being a tenth of Young's modulus,
             of two bodies the geometric mean;
             in J/m⁴ for ``original``, None being found as the scene goes.
-        friction_updates: how often the normal forces of friction are taken anew in a step; None
-            until they no longer change.
+        friction_updates: the updates of normal forces of friction in a step; None until they no
+            longer change.
         self_contact: whether a body touches itself.
         spares_crossing: whether a body that crosses itself at the start goes through itself from
             then on, in place of being refused.
@@ -116,7 +116,7 @@ class Collider:
         friction: static Coulomb coefficient; None is that of the other object.
         kinetic_friction: once something slides; None is the static one.
         thickness: of a skin around the mesh, to either side, in metres.
-        name: what messages call it.
+        name: the name in messages.
     """
 
     vertices: Channel
@@ -177,7 +177,7 @@ class ContactSurface:
         return flags
 
     @property
-    def meets_own(self) -> NDArray[np.bool_]:
+    def self_collides(self) -> NDArray[np.bool_]:
         """Mark the (F,) triangles that meet their own body."""
         return self._not(self.through_own)
 
@@ -194,16 +194,17 @@ class ContactSurface:
 class Attachment:
     """Points of a body that keep their place on another object.
 
-    They go through that object, as does what of the two meets at the start; the rest of the two
-    collides.
+    They pass through that object, as do all parts of the two that intersect at the start; the rest
+    of the two collides.
 
     Args:
         body: index of the body among those of the scene.
         points: indices of its skin's points, or of its tet vertices where it has no skin.
         other: index of the body or collider that they are attached to.
         to: which of the two that is.
-        is_pinned: whether the body has pins in its place already: those to colliders become pins
-            once the body has tetrahedra, and are kept as what does not collide.
+        is_pinned: whether pins of the body already replace the attachment. Attachments to
+            colliders become pins once the body has tetrahedra, and still exempt their parts from
+            collisions.
         release: when it lets go; None is never.
         vertices: tet vertices of the body that it still holds; None is those that carry the
             points. To a collider, those that are pinned for its sake.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contact: what touches, how it pushes, how it is found."""
+"""Contact of surfaces: collision detection, the barrier and friction."""

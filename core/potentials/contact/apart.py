@@ -19,7 +19,8 @@ from .surface import CollisionSurface
 
 Pair = tuple[int, int]
 
-# Of the activation distance: closer than that a barrier would throw them apart.
+# The least distance relative to the activation distance; closer bodies would be thrown apart by
+# the barrier.
 MIN_DISTANCE_RATIO = 0.5
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Limit the motion of surfaces against each other in one implicit step.
 
-No search lets surfaces cross, but the end of a step is a minimum, and where bodies would end beyond
-each other it may lie on the way around: a soft block flows past the one that it should hit.
+No search lets surfaces cross, but the end of a step is a minimum of energy. If bodies would end
+beyond each other, that minimum may lie around the obstacle: a soft block flows past the one that
+it should hit.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from ...meshing.local_thickness import samples
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# Of the thickness of the thinner one, how far two surfaces may go against each other.
+# The largest approach of two surfaces in a step, relative to the thinner solid's thickness.
 APPROACH_RATIO = 0.5
-# Parts that the surfaces are divided into: of each connected piece, and of all about.
+# The most parts of each connected piece, and roughly of all surfaces.
 MAX_PIECE_PARTS, MAX_PARTS = 32, 2048
-# Pairs of triangles that are looked at at once.
+# Pairs of triangles that are tested at once.
 MAX_ELEMENT_PAIRS = 200_000
 
 Indices = NDArray[np.intp]
@@ -39,23 +40,23 @@ class Approach:
     """The part of a motion that may be one step.
 
     Args:
-        step_size: the share of it, at most 1.
-        objects: the two that allow no more; None where nothing limits it.
+        step_size: the part of the motion, at most 1.
+        objects: the two objects that limit it; None without a limit.
     """
 
     step_size: float
     objects: tuple[int, int] | None = None
 
 
-class Crossing(NamedTuple):
-    """A motion in which objects may hit each other.
+class PredictedMotion(NamedTuple):
+    """A predicted motion in which objects may collide.
 
     Args:
-        points, displacements: (V, 3) where it begins and how far vertices go, in metres.
-        velocities: (V, 3) at its start and at its end, in m/s, what gains left out.
-        gains, falls: (V, 3) what forces add to velocities, in m/s, and to displacements, in metres,
-            until objects meet.
-        seen_speeds: (O,) closing faster than which an object is seen to spring back, in m/s.
+        points, displacements: (V, 3) start positions and displacements, in metres.
+        velocities: (V, 3) at its start and its end, in m/s, without gains.
+        gains, falls: (V, 3) changes of velocities, in m/s, and displacements, in metres, by forces
+            until objects collide.
+        visible_speeds: (O,) the least closing speeds of visible rebounds, in m/s.
     """
 
     points: Points
@@ -63,19 +64,19 @@ class Crossing(NamedTuple):
     velocities: tuple[Points, ...]
     gains: Points
     falls: Points
-    seen_speeds: Values
+    visible_speeds: Values
 
 
-class Meeting(NamedTuple):
-    """The first meeting of surfaces that would be seen.
+class SurfaceCollision(NamedTuple):
+    """The first visible collision of surfaces.
 
     Args:
-        share: of the motion, when it begins.
-        objects: that meet.
-        speed: with which they close, in m/s.
+        fraction: the time of the collision as a part of the motion.
+        objects: the two objects that collide.
+        speed: the closing speed, in m/s.
     """
 
-    share: float
+    fraction: float
     objects: tuple[int, int]
     speed: float
 
@@ -84,9 +85,10 @@ class _Motion(NamedTuple):
     """The motion of the parts of a surface.
 
     Args:
-        points, displacements: (V, 3) of vertices in metres.
-        boxes: (2, P, 2, 3) lower and upper corners around each part, at the start and at the end.
-        ranges: (P, 2, 3) least and largest displacement along each axis.
+        points, displacements: (V, 3) of vertices, in metres.
+        boxes: (2, P, 2, 3) lower and upper corners of the box of each part, at the start and the
+            end.
+        ranges: (P, 2, 3) least and largest displacements along each axis.
     """
 
     points: Points
@@ -96,17 +98,17 @@ class _Motion(NamedTuple):
 
 
 class ApproachLimit:
-    """Tells from a motion without contact how much of it surfaces may go in one step.
+    """Limit the motion of one step from a prediction without contact.
 
-    Surfaces are divided into parts. Two of them meet no sooner than the boxes around them do. Their
-    triangles go against each other only as far as the outsides of both face the motion and each
-    other: what slides along another one does not. From where they meet, they may go on by half the
-    thickness of the solid behind the thinner one. Surfaces without a solid behind them, such as
-    open colliders, leave it to what they meet.
+    Surfaces are divided into parts. Two parts collide no sooner than their bounding boxes do. Only
+    triangles with outsides that face the motion and each other approach; triangles that slide
+    along each other do not. From the collision on, they may go on by half the thickness of the
+    solid behind the thinner one. Surfaces without a solid behind them, such as open colliders,
+    take the limit of the other surface.
 
     Args:
-        surface: what touches.
-        default_thickness: (O,) of each object in metres, where rays find none.
+        surface: the collision surface.
+        default_thickness: (O,) of objects in metres, for parts at which rays find none.
     """
 
     def __init__(self, surface: CollisionSurface, default_thickness: Values) -> None:
@@ -117,22 +119,22 @@ class ApproachLimit:
         self._elements, self._is_border = faces
         self._first = offsets[:-1]
         self._counts = np.diff(offsets)
-        # A border's third corner tells which side is outside, and is no part of it.
+        # The third corner of a border tells only the outward side.
         borders = self._elements[:, [0, 1, 1]]
         self._ends = np.where(self._is_border[:, None], borders, self._elements)
         self._vertices = self._ends[self._order].ravel()
         leading = self._vertices[3 * self._first]
         self._piece, self._object = piece_of[leading], surface.object_of[leading]
         self._group = surface.group_of[leading]
-        #: Parts of what is attached to another object go through that.
+        #: Attached parts pass through the object that they are attached to.
         self._spared = np.bitwise_and.reduce(surface.spared[self._ends], axis=1)
         self._can_meet = surface.group_collisions(surface.can_collide)
-        self._meets_own = np.diag(self._can_meet)[self._group]
+        self._self_collides = np.diag(self._can_meet)[self._group]
         self._thickness = self._thicknesses(piece_of, triangles, default_thickness)
         self._thinnest = float(self._thickness.min(initial=np.inf))
         self._neighbours = self._find_neighbours()
         self._piece_of, self._piece_count = piece_of, int(piece_of.max(initial=-1)) + 1
-        self._moves_alone = np.isin(np.arange(self._piece_count), self._piece[self._meets_own])
+        self._moves_alone = np.isin(np.arange(self._piece_count), self._piece[self._self_collides])
 
     def approach(
         self, points: Points, displacements: Points, within_pieces: bool = False
@@ -140,9 +142,9 @@ class ApproachLimit:
         """Return the part of a motion that may be one step.
 
         Args:
-            points: (V, 3) where it begins, in metres.
-            displacements: (V, 3) that vertices go, linearly, in metres.
-            within_pieces: whether parts of one connected piece may meet, too.
+            points: (V, 3) start positions, in metres.
+            displacements: (V, 3) linear displacements, in metres.
+            within_pieces: whether parts of one connected piece may collide, too.
         """
         if len(self._first) == 0:
             return Approach(1.0)
@@ -157,78 +159,80 @@ class ApproachLimit:
                 limits.append(self._limit(self._motion(points, deforming), within_piece=True))
         return min(limits, key=lambda limit: limit.step_size)
 
-    def first_meeting(self, crossing: Crossing) -> Meeting | None:
-        """The first meeting of different pieces; None where there is none that would be seen."""
+    def first_collision(self, predicted: PredictedMotion) -> SurfaceCollision | None:
+        """Return the first visible collision of different pieces; None without one."""
         if len(self._first) == 0:
             return None
-        shares, elements, key = self._meetings(crossing.points, crossing.displacements)
-        if len(shares) == 0:
+        fractions, elements, key = self._collisions(predicted.points, predicted.displacements)
+        if len(fractions) == 0:
             return None
         first = np.full(len(self._surface.names) ** 2, np.inf)
-        np.minimum.at(first, key, shares)
-        at_first = np.flatnonzero(shares <= first[key])
-        first_seen = self._seen_meeting(
-            crossing, elements[:, at_first], shares[at_first], shares[at_first]
+        np.minimum.at(first, key, fractions)
+        at_first = np.flatnonzero(fractions <= first[key])
+        first_seen = self._first_visible(
+            predicted, elements[:, at_first], fractions[at_first], fractions[at_first]
         )
-        # What has met without being seen to does not gain speed any more.
-        held = crossing.displacements - crossing.falls
-        shares, elements, key = self._meetings(crossing.points, held)
-        later = np.flatnonzero((shares > first[key]) & (first[key] < np.inf))
-        more = self._seen_meeting(crossing, elements[:, later], shares[later], first[key[later]])
-        meetings = [one for one in (first_seen, more) if one is not None]
-        return min(meetings, key=lambda one: one.share, default=None)
+        # Pieces that have collided without a visible rebound no longer gain speed.
+        held = predicted.displacements - predicted.falls
+        fractions, elements, key = self._collisions(predicted.points, held)
+        later = np.flatnonzero((fractions > first[key]) & (first[key] < np.inf))
+        more = self._first_visible(
+            predicted, elements[:, later], fractions[later], first[key[later]]
+        )
+        collisions = [one for one in (first_seen, more) if one is not None]
+        return min(collisions, key=lambda one: one.fraction, default=None)
 
-    def _meetings(self, points: Points, displacements: Points) -> tuple[Values, Indices, Indices]:
-        """(K,) shares of a motion when elements of different pieces meet, (2, K) which do, and (K,)
-        the number of their pair of objects."""
+    def _collisions(self, points: Points, displacements: Points) -> tuple[Values, Indices, Indices]:
+        """Return (K,) fractions of a motion at which elements of different pieces collide, the (2,
+        K) elements, and the (K,) indices of their pairs of objects."""
         common = displacements[self._vertices].mean(axis=0)
         motion = self._motion(points, displacements - common)
         low, high = motion.boxes[:, :, 0].min(axis=0), motion.boxes[:, :, 1].max(axis=0)
-        meetings = [(np.empty(0), np.empty((2, 0), dtype=np.intp))]
+        collisions = [(np.empty(0), np.empty((2, 0), dtype=np.intp))]
         for one, other in pairs_among(Boxes(low, high)):
-            one, other = self._may_meet(one, other, within_piece=False)
+            one, other = self._collidable_pairs(one, other, within_piece=False)
             meeting, parting = self._contact_times(motion, one, other)
             may = meeting <= parting
             one, other, meeting = one[may], other[may], meeting[may]
             for pair, (a, b) in self._element_pairs(one, other):
-                indices, _, shares = self._approaching(motion, a, b, meeting[pair])
-                meetings.append((shares, np.stack([a[indices], b[indices]])))
-        shares = np.concatenate([part[0] for part in meetings])
-        elements = np.concatenate([part[1] for part in meetings], axis=1)
+                indices, _, fractions = self._approaching(motion, a, b, meeting[pair])
+                collisions.append((fractions, np.stack([a[indices], b[indices]])))
+        fractions = np.concatenate([part[0] for part in collisions])
+        elements = np.concatenate([part[1] for part in collisions], axis=1)
         objects = self._surface.object_of[self._ends[elements, 0]]
         count = len(self._surface.names)
-        return shares, elements, objects.min(axis=0) * count + objects.max(axis=0)
+        return fractions, elements, objects.min(axis=0) * count + objects.max(axis=0)
 
-    def _seen_meeting(
-        self, crossing: Crossing, elements: Indices, shares: Values, until: Values
-    ) -> Meeting | None:
-        """The first meeting of these elements that would be seen."""
+    def _first_visible(
+        self, predicted: PredictedMotion, elements: Indices, fractions: Values, until: Values
+    ) -> SurfaceCollision | None:
+        """Return the first visible collision of these elements; None without one."""
         objects = self._surface.object_of[self._ends[elements, 0]]
-        speeds = self._closing_speeds(crossing, elements, shares, until)
-        seen = np.flatnonzero(speeds > crossing.seen_speeds[objects].max(axis=0))
+        speeds = self._closing_speeds(predicted, elements, fractions, until)
+        seen = np.flatnonzero(speeds > predicted.visible_speeds[objects].max(axis=0))
         if len(seen) == 0:
             return None
-        which = seen[shares[seen].argmin()]
+        which = seen[fractions[seen].argmin()]
         pair = int(objects[0, which]), int(objects[1, which])
-        return Meeting(float(shares[which]), pair, float(speeds[which]))
+        return SurfaceCollision(float(fractions[which]), pair, float(speeds[which]))
 
     def _closing_speeds(
-        self, crossing: Crossing, elements: Indices, shares: Values, until: Values
+        self, predicted: PredictedMotion, elements: Indices, fractions: Values, until: Values
     ) -> Values:
         """Return the (K,) closing speeds of (2, K) elements when they meet, in m/s, against the
         lesser normal.
 
         Args:
-            shares: (K,) of the motion, when they meet.
-            until: (K,) until when they gain speed.
+            fractions: (K,) of the motion at which they collide.
+            until: (K,) fractions of the motion until which they gain speed.
         """
         start, end, gained = (
             np.subtract(*(at[self._ends[element]].mean(axis=1) for element in elements))
-            for at in (*crossing.velocities, crossing.gains)
+            for at in (*predicted.velocities, predicted.gains)
         )
-        relative = start + shares[:, None] * (end - start) + until[:, None] * gained
+        relative = start + fractions[:, None] * (end - start) + until[:, None] * gained
         speeds = [
-            sign * np.einsum("ki,ki->k", self._normals(crossing.points, element), relative)
+            sign * np.einsum("ki,ki->k", self._normals(predicted.points, element), relative)
             for sign, element in zip((1.0, -1.0), elements, strict=True)
         ]
         closing: Values = np.minimum(*speeds)
@@ -254,14 +258,14 @@ class ApproachLimit:
         return out
 
     def _find_neighbours(self) -> NDArray[np.int64]:
-        """Sorted keys of the pairs of parts that share vertices."""
+        """Return the sorted keys of the pairs of parts that share vertices."""
         part = np.repeat(np.arange(len(self._first)), 3 * self._counts)
         pairs = np.unique(np.stack([self._vertices, part], axis=1), axis=0)
         counts = np.bincount(pairs[:, 0])
         keys = [np.empty(0, dtype=np.int64)]
         starts = np.concatenate([[0], np.cumsum(counts)])
         for ahead in range(1, int(counts.max(initial=0))):
-            # Rows of one vertex follow each other, its parts in order.
+            # The rows of a vertex follow each other, in the order of its parts.
             first = np.arange(len(pairs) - ahead)
             same = first[first + ahead < starts[pairs[first, 0] + 1]]
             keys.append(self._key(pairs[same, 1], pairs[same + ahead, 1]))
@@ -287,8 +291,8 @@ class ApproachLimit:
         return _Motion(points, displacements, boxes, ranges)
 
     def _deforming(self, points: Points, displacements: Points) -> Points:
-        """(V, 3) displacements less the rigid motion of each piece, of those that meet
-        themselves; zero elsewhere."""
+        """Return (V, 3) displacements without the rigid motion of each piece that can collide with
+        itself; zero elsewhere."""
         out = np.zeros_like(displacements)
         for piece in np.flatnonzero(self._moves_alone):
             members = np.flatnonzero(self._piece_of == piece)
@@ -307,7 +311,7 @@ class ApproachLimit:
         high = motion.boxes[:, :, 1].max(axis=0)
         limit = Approach(1.0)
         for one, other in pairs_among(Boxes(low, high)):
-            one, other = self._may_meet(one, other, within_piece)
+            one, other = self._collidable_pairs(one, other, within_piece)
             allowed = APPROACH_RATIO * np.minimum(self._thickness[one], self._thickness[other])
             speed = self._relative_range(motion, one, other)
             fast = speed > allowed
@@ -324,7 +328,7 @@ class ApproachLimit:
                 limit = Approach(float(sizes[least]), objects)
         return limit
 
-    def _may_meet(
+    def _collidable_pairs(
         self, one: Indices, other: Indices, within_piece: bool
     ) -> tuple[Indices, Indices]:
         is_same = self._piece[one] == self._piece[other]
@@ -345,7 +349,7 @@ class ApproachLimit:
 
     @staticmethod
     def _contact_times(motion: _Motion, one: Indices, other: Indices) -> tuple[Values, Values]:
-        """(K,) shares of the motion between which the boxes of two parts overlap."""
+        """Return the (K,) fractions of the motion between which the boxes of two parts overlap."""
         a, b = motion.boxes[:, one], motion.boxes[:, other]
         gaps = np.concatenate([a[:, :, 0] - b[:, :, 1], b[:, :, 0] - a[:, :, 1]], axis=2)
         return _overlap(gaps[0], gaps[1])
@@ -353,11 +357,11 @@ class ApproachLimit:
     def _step_sizes(
         self, motion: _Motion, one: Indices, other: Indices, allowed: Values, meeting: Values
     ) -> Values:
-        """(K,) the shares of the motion that pairs of parts allow, infinite where all of it.
+        """Return the (K,) step sizes that pairs of parts allow; infinite for all of the motion.
 
         Args:
-            allowed: (K,) how far they may go against each other, in metres.
-            meeting: (K,) the shares of the motion before which they do not meet.
+            allowed: (K,) the largest approach, in metres.
+            meeting: (K,) fractions of the motion before which they do not collide.
         """
         out = np.full(len(one), np.inf)
         for pair, elements in self._element_pairs(one, other):
@@ -368,7 +372,8 @@ class ApproachLimit:
     def _element_pairs(
         self, one: Indices, other: Indices
     ) -> Iterator[tuple[Indices, tuple[Indices, Indices]]]:
-        """The pairs of elements in pairs of parts: which pair of parts, and both elements."""
+        """Yield the pairs of elements in pairs of parts: the indices of the pairs of parts, and
+        both elements."""
         counts = self._counts[one] * self._counts[other]
         for some in chunks(counts, MAX_ELEMENT_PAIRS):
             pair, number = expand(counts[some])
@@ -383,7 +388,7 @@ class ApproachLimit:
     def _element_sizes(
         self, motion: _Motion, first: Indices, second: Indices, allowed: Values, meeting: Values
     ) -> Values:
-        """The shares that pairs of elements allow, whose outsides go against each other."""
+        """Return the step sizes that pairs of elements allow when their outsides approach."""
         out = np.full(len(first), np.inf)
         indices, closing, meeting = self._approaching(motion, first, second, meeting)
         allowed = allowed[indices]
@@ -394,8 +399,8 @@ class ApproachLimit:
     def _approaching(
         self, motion: _Motion, first: Indices, second: Indices, meeting: Values
     ) -> tuple[Indices, Values, Values]:
-        """The pairs of elements that meet with the outsides of both: which, how far they go against
-        each other in metres, and the shares of the motion when they meet."""
+        """Return the pairs of elements that collide with both outsides: their indices, their
+        approaches in metres, and the fractions of the motion at which they collide."""
         normals = [self._normals(motion.points, element) for element in (first, second)]
         objects = [self._surface.object_of[self._ends[element, 0]] for element in (first, second)]
         spared = (self._spared[first] | self._spared[second]) & self._surface.spared_bits[*objects]
@@ -422,8 +427,8 @@ class ApproachLimit:
         return indices[may], closing[may], meeting[may]
 
     def _normals(self, points: Points, elements: Indices) -> Points:
-        """(E, 3) unit normals, of borders within their triangle and away from it; zero where there
-        is no area."""
+        """Return (E, 3) unit normals; for borders, in the plane of the triangle and outwards; zero
+        without an area."""
         a, b, c = (points[self._elements[elements, k]] for k in range(3))
         normals = np.cross(b - a, c - a)
         borders = self._is_border[elements]
@@ -436,9 +441,9 @@ class ApproachLimit:
 def _divided(
     surface: CollisionSurface, triangles: Indices, piece_of: Indices
 ) -> tuple[tuple[Indices, Mask], Indices, Indices]:
-    """The elements of a surface, (E, 3) triangles and then, of open pieces, edges with the corner
-    opposite and triangles as seen from behind, and which are edges; the order in which those of a
-    part follow each other, and (P + 1,) where each part begins in it."""
+    """Return the elements of a surface with a mask of borders, their order by parts, and the (P +
+    1,) offsets of parts. Elements are (E, 3) triangles, then border edges of open pieces with
+    their opposite corner, then the triangles of open pieces with reversed orientation."""
     edges = np.sort(np.stack([triangles, np.roll(triangles, -1, axis=1)], axis=2), axis=2)
     _, numbers, counts = np.unique(
         edges.reshape(-1, 2), axis=0, return_inverse=True, return_counts=True
@@ -463,7 +468,7 @@ def _divided(
 
 
 def _median(values: Values, weights: Values, default: float) -> float:
-    """The weighted median; a default where there is none."""
+    """Return the weighted median; the default without values."""
     if len(values) == 0:
         return default
     order = np.argsort(values, kind="stable")
@@ -476,8 +481,9 @@ def _longest(vectors: Points) -> float:
 
 
 def _overlap(before: Values, after: Values) -> tuple[Values, Values]:
-    """(K,) shares of a motion between which all of (K, A) gaps, which change linearly from
-    ``before`` to ``after``, are at most zero; the first above the second where they never are."""
+    """Return the (K,) fractions of a motion between which all (K, A) gaps are at most zero. Gaps
+    change linearly from ``before`` to ``after``; the first fraction is above the second if they
+    are never all at most zero."""
     change = after - before
     with np.errstate(divide="ignore", invalid="ignore"):
         zero = -before / change

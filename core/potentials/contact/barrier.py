@@ -59,9 +59,7 @@ class ContactBarrier:
         return scales * np.maximum(total, 0.0) / _squared_activation(stencils)
 
     def _scales(self, stencils: Stencils) -> Values:
-        """Return the (K,) energy scales in J/m² or J: what −(q − 1)² ln q is multiplied by, q =
-        d²/d̂².
-        """
+        """Return the (K,) factors of −(q − 1)² ln q with q = d²/d̂², in J/m² or J."""
         activation, stiffness = stencils.collisions.distances, self.stiffness
         if isinstance(stiffness, np.ndarray):
             stiffness = stiffness[tuple(stencils.collisions.objects.T)]
@@ -98,7 +96,7 @@ class ContactBarrier:
                 f"{', '.join(self._names)}: surfaces came closer than numbers can tell "
                 "apart. Use more substeps, a larger contact distance, or slower motions."
             )
-        # Where the weight is negative, that of the collision is not positive anywhere.
+        # A negative weight makes the energy of the collision nowhere positive.
         active = stencils.where(stencils.collisions.weights > 0.0)
         return distance_hessian_factors(
             active, self.forces(active), self.second_derivatives(active)
@@ -128,8 +126,8 @@ MAX_STIFFNESS_RATIO = 100.0
 
 
 def physical_stiffness(scene: Scene) -> float | Values:
-    """κ in Pa of the convergent formulation: of all that touches where it was chosen, else (O, O)
-    of every two objects, bodies first, then mesh colliders."""
+    """Return κ of the convergent formulation in Pa: the chosen value, or (O, O) for every two
+    objects, bodies first, then mesh colliders."""
     assert scene.contact is not None
     if scene.contact.stiffness is not None:
         return scene.contact.stiffness

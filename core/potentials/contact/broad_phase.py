@@ -36,7 +36,7 @@ from .candidates import Candidates, IndexPairs, pair_keys
 Points = NDArray[np.float64]
 Indices = NDArray[np.int32]
 
-# What makes a thread worth its while: boxes of primitives, and pairs of leaves or of primitives.
+# The least work of a thread: boxes of primitives, and pairs of leaves or of primitives.
 BOXES_PER_THREAD, PAIRS_PER_THREAD = 10_000, 1_000
 # The chunks of the work that threads share, and the pairs that each has capacity for at first.
 CHUNKS, INITIAL_CAPACITY = 64, 256
@@ -79,13 +79,14 @@ class BroadPhase:
         points: (V, 3) where the surface was made, in metres.
         edges: (E, 2) vertices.
         triangles: (F, 3) vertices; a vertex without a triangle collides with nothing.
-        group_of: (V,) the group that each vertex, with all that it is connected to, belongs to.
+        group_of: (V,) the group of each vertex and all vertices connected to it.
         can_collide: (G, G) whether two groups may meet, on the diagonal whether one may itself.
         extras: (G, G) how much farther than their radii those of two groups are looked for, in
             metres; None is nowhere.
         rest_dhats: (G, G) at which groups push, in metres, where parts that are near at ``points``
             do from nearer, else zero; None is nowhere.
-        spared, bits: (V,) and (G, G) what goes through other groups, as ``Trajectories`` has them.
+        spared, bits: (V,) and (G, G) masks of parts that pass through other groups, as in
+            ``Trajectories``.
     """
 
     def __init__(
@@ -110,7 +111,7 @@ class BroadPhase:
         tree_of[self._triangles] = tree_of_face[:, None]
         extras = np.zeros(can_collide.shape) if extras is None else np.ascontiguousarray(extras)
         groups = group_of[self._triangles[firsts, 0]].astype(np.int32)
-        #: What each vertex is in.
+        #: The tree of each vertex.
         self.trees = Trees(tree_of, groups, extras, float(extras.max(initial=0.0)))
         points = np.ascontiguousarray(points, dtype=np.float64)
         shape = can_collide.shape
@@ -138,7 +139,7 @@ class BroadPhase:
         box_nodes(self.ends, self.ranges, face_boxes, self._rest_boxes)
 
     def among_groups(self, can_collide: NDArray[np.bool_]) -> BroadPhase:
-        """The same trees, of which other (G, G) groups may meet."""
+        """Return the same trees for other pairs of colliding groups, (G, G)."""
         other = copy(self)
         other._can_collide = np.ascontiguousarray(can_collide)
         other._capacities = [INITIAL_CAPACITY, INITIAL_CAPACITY]
@@ -181,7 +182,7 @@ class BroadPhase:
         Args:
             before, after: (V, 3) between which every vertex moves linearly, in metres.
             radii: (V,) in metres; that of an edge or a triangle is the largest of its corners.
-            ratio: of what is looked for farther than the radii.
+            ratio: the factor on the search distances ``extras``.
         """
         swept = self.sweep(before, after, radii, ratio)
         return self.among(swept, swept.leaves)
@@ -198,7 +199,7 @@ class BroadPhase:
 
         Args:
             before, after, radii, ratio: as of ``candidates``.
-            queried: (V,) vertices of which a pair has to have one; None for all.
+            queried: (V,) mask of vertices; a pair has to contain one; None for all.
         """
         everything = np.ones(len(before), dtype=bool)
         queried = everything if queried is None else queried
@@ -217,11 +218,11 @@ class BroadPhase:
     def sweep_moved(
         self, swept: Sweep, moved: NDArray[np.bool_], before: Points, after: Points, radii: Any
     ) -> Sweep:
-        """A sweep of which some vertices have other trajectories now, with the leaves alone where
-        one of these is.
+        """Return a sweep in which some vertices have new trajectories, with only the leaves of
+        these vertices.
 
         Args:
-            swept: whose boxes are fitted in place.
+            swept: the sweep; its boxes are refitted in place.
             moved: (V,) which vertices.
             before, after, radii: of all vertices.
         """

@@ -54,8 +54,8 @@ class Trajectory:
         times: (K + 1,) in frames, from 0 to 1, at which they were there.
         is_linear: whether they moved linearly from each position to the next.
         colliders: (C, 3) vertices of colliders before and after, which move linearly.
-        vertices: (K + 1, N, 3) vertices of the tetrahedra, in metres; None where these need not
-            be asked what they hold apart.
+        vertices: (K + 1, N, 3) vertices of the tetrahedra, in metres; None if the parts that they
+            hold apart are not needed.
     """
 
     positions: NDArray[np.float64]
@@ -146,7 +146,8 @@ class Clearance:
         self._tets = np.concatenate(tets).astype(np.int32)
         self._gradients = np.concatenate([mesh.shape_gradients for mesh in meshes])
         rest = np.concatenate([mesh.vertices for mesh in meshes])
-        # Of tetrahedra that hold nothing; and that of the trajectory it was last asked for.
+        # The hold of tetrahedra that hold nothing; and that of the trajectory it was last asked
+        # for.
         self._hold = Hold(*surface.carriers, rest, np.zeros(len(surface.rest)))
         self._hold_of: tuple[NDArray[np.float64] | None, Hold] = None, self._hold
 
@@ -182,7 +183,7 @@ class Clearance:
         approach = APPROACH_RATIO * self._max_own_displacement(trajectory)
         if approach < clearance:
             return clearance - approach
-        # To know what is farther away pays where another frame of the kind could do with it.
+        # A larger search pays if a next frame of this kind can use its result.
         margin = RADIUS_MARGIN_RATIO if approach < self.max_clearance else 0.0
         last = len(trajectory.positions) - 1
         trajectory = self._without_translations(trajectory)
@@ -207,7 +208,7 @@ class Clearance:
         return self._stay_clear(trajectory, self._broad_phase)
 
     def _stay_clear(self, trajectory: Trajectory, broad_phase: BroadPhase) -> bool:
-        """Whether nothing came near, of what the broad phase finds."""
+        """Whether no pair of the broad phase came near."""
         last = len(trajectory.positions) - 1
         return self._collision_free_candidates(trajectory, 0, last, broad_phase) is not None
 
@@ -295,8 +296,8 @@ class Clearance:
             *(self.surface.rest, self.surface.object_of, self._distances),
             self.surface.are_joined,
         )
-        # To know what tetrahedra hold apart takes longer than to see that nothing is near, except
-        # where a surface is so fine that most of it is near other parts of it.
+        # The search for parts that tetrahedra hold apart takes longer than the search for near
+        # pairs, except on surfaces so fine that most of them is near other parts.
         is_fine = len(candidates) > FINE_RATIO * len(self.surface.triangles)
         stay_separated(*arguments, self._hold_in(trajectory) if is_fine else self._hold, separated)
         if not (is_fine or separated.all()):
@@ -314,7 +315,7 @@ class Clearance:
             if not trajectory.is_linear:
                 path_bends(places, trajectory.times, bends)
             max_spreads = np.full(len(self.surface.rest), math.inf)
-            # A path lies between what bends one way and the other.
+            # A path lies between the curves that bend to either side.
             for at in (*(places + bends), *(places - bends)[1:-1]):
                 limit_spreads(at, self._tets, self._gradients, self._hold.nodes, max_spreads)
             self._hold_of = vertices, self._hold._replace(max_spreads=max_spreads)

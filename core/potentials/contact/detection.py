@@ -16,23 +16,23 @@ from ...kernels.continuous_collision import (
 )
 from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
 from .broad_phase import BroadPhase
+from .cached_pairs import CachedPairs
 from .candidates import Candidates
-from .kept_pairs import KeptPairs
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# No step brings primitives closer than this ratio of the activation distance, where the barrier
-# holds a thousand times what any body would bear, nor than so many roundings of their positions.
+# No step brings primitives closer than this ratio of the activation distance, at which the barrier
+# exceeds the strength of any body a thousandfold, nor than this many roundings of positions.
 MIN_DISTANCE_RATIO, MIN_DISTANCE_ROUNDINGS = 1e-7, 64.0
 # Pairs that make a thread worth its while; and the chunks of the work that threads share.
 PAIRS_PER_THREAD, CHUNKS = 2_000, 64
 
 
 class Detection:
-    """Builds candidates once for a whole trajectory, and asks those what is close on it.
+    """Build candidates once for a whole trajectory, and find close pairs among them.
 
     Args:
-        surface: what touches.
+        surface: the collision surface.
         distances: (O, O) d̂ of every two objects, in metres, at which they begin to push.
     """
 
@@ -51,14 +51,14 @@ class Detection:
         )
         #: (V,) search radius around each vertex, in metres; of two objects there may be more.
         self.radii = SEARCH_RADIUS_RATIO * radii[surface.object_of]
-        self._persistent = KeptPairs(self.broad_phase, self.radii, surface.edge_lengths)
+        self._cached_pairs = CachedPairs(self.broad_phase, self.radii, surface.edge_lengths)
         #: The swept candidates that were built last.
         self.candidates = Candidates.none()
         self._edges = surface.edges
 
     def build_swept_candidates(self, before: Points, after: Points) -> None:
         """Builds candidates for linear trajectories between two (V, 3) positions."""
-        self.candidates = self._persistent.candidates(before, after)
+        self.candidates = self._cached_pairs.candidates(before, after)
 
     def collision_free_step_size(
         self, before: Points, after: Points, min_separation: float = 0.0, rounding: float = 0.0

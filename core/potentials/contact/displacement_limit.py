@@ -18,7 +18,7 @@ class DisplacementLimit:
     passes another one.
 
     Args:
-        surface: what touches.
+        surface: the collision surface.
     """
 
     def __init__(self, surface: CollisionSurface) -> None:

@@ -16,7 +16,7 @@ from .stencils import HessianFactors, Stencils
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# Of a relaxed update, pairs with less than this share of the largest force are left out.
+# A relaxed update leaves out pairs with less than this ratio of the largest force.
 MIN_FORCE_RATIO = 1e-3
 
 
@@ -63,8 +63,8 @@ class ContactFriction:
     planes to slide in are those where ``update_lagged`` was called last.
 
     Args:
-        surface: what touches.
-        barrier: whose force is the normal force.
+        surface: the collision surface.
+        barrier: the barrier, which gives the normal forces.
         coefficients: (O, O) of every two objects.
     """
 
@@ -90,14 +90,15 @@ class ContactFriction:
         """Takes normal forces and planes from collisions.
 
         Args:
-            fraction: by which the normal forces change towards those of the collisions.
+            fraction: the part of the change of normal forces to make.
 
         Returns:
-            By how much the forces on vertices differed, added up, and their sum, in newtons.
+            The sum of the changes of vertex forces, and the sum of these forces, in newtons.
         """
         normal_forces = np.linalg.norm(self._barrier.gradient(stencils), axis=1)
         change = normal_forces - self._normal_forces
-        # Whole updates leave no rounding of what was before: a resumed run has the same bits.
+        # A whole update leaves no rounding of earlier values, so that a resumed run has the same
+        # bits.
         whole = fraction == 1.0
         self._normal_forces = normal_forces if whole else self._normal_forces + fraction * change
         pairs = self._sliding_pairs(stencils)
@@ -191,7 +192,7 @@ class ContactFriction:
 
 
 def painted_shares(coefficients: Values, factors: Values) -> Values:
-    """(K,) √(f₁ f₂) of what is painted at the closest points of pairs.
+    """Return the (K,) factors √(f₁ f₂) of painted friction at the closest points of pairs.
 
     Args:
         coefficients: (K, 4) of vertices in the difference of the closest points: those of the first
@@ -204,7 +205,7 @@ def painted_shares(coefficients: Values, factors: Values) -> Values:
 
 
 def _without_negative(forces: Values, groups: NDArray[np.int64]) -> Values:
-    """Return (K,) forces of which none is negative, with the same sum in each group of pairs.
+    """Return (K,) nonnegative forces with the same sum in each group of pairs.
 
     Pairs of negative weight cancel others beside them; friction of their own would push.
     """

@@ -43,7 +43,7 @@ STICK_SPEED_RATIO = 3e-4
 class MeshContact(Potential):
     """Barrier and friction at work on the positions of all bodies, (3, N) in metres.
 
-    Both are one energy, since what they add to a Hessian is pulled back to tets in one product.
+    Both are one energy, since their Hessians are pulled back to tets in one product.
 
     Colliders are where ``colliders`` says, (C, 3) in metres. Energies are defined on the linear
     trajectory for which candidates were built last.
@@ -90,7 +90,7 @@ class MeshContact(Potential):
         #: Steps of a search that had to be cut, in this frame.
         self.limited_steps = 0
 
-    # Where things are
+    # Positions
 
     @property
     def colliders(self) -> Points:
@@ -209,7 +209,7 @@ class MeshContact(Potential):
         return torch.as_tensor(reached_moves.T.copy()).to(displacement)
 
     def report_move(self, before: Tensor, after: Tensor, colliders: Points | None = None) -> None:
-        """Reports a straight move that a step has accepted to those who observe them.
+        """Report an accepted straight move to its observers.
 
         Args:
             before, after: (3, N) positions.
@@ -279,7 +279,7 @@ class MeshContact(Potential):
         self.build_static_candidates(positions)
         stencils = self._stencils(positions)
         self.barrier.stiffness = 1.0
-        # What presses on colliders need not be balanced.
+        # Forces on colliders need no balance.
         barrier_gradient = self.barrier.gradient(stencils)[: self.surface.body_count]
         other_gradient = self.surface.displacement_map @ gradient.T.cpu().numpy()
         points = stencils.points
@@ -348,8 +348,9 @@ class MeshContact(Potential):
         )
 
     def hessian(self, positions: Tensor, projected: bool) -> Any:
-        """(3V, 3V) sparse over the vertices of the surface, in N/m, always positive semi-definite:
-        where surfaces slide and roll over each other, the barrier's own rarely is."""
+        """Return the (3V, 3V) sparse Hessian over the surface's vertices, in N/m. It is always
+        positive semi-definite, unlike the exact Hessian of the barrier on sliding and rolling
+        surfaces."""
         stencils = self._stencils(positions)
         points, parts = stencils.points, [self.barrier.hessian_factors(stencils)]
         if self._friction is not None:
@@ -373,7 +374,7 @@ class MeshContact(Potential):
     def kinematic_pairs(
         self, positions: Tensor, pinned: Tensor
     ) -> tuple[NDArray[np.int64], Values]:
-        """Pairs in contact of which nothing moves freely.
+        """Return the pairs in contact without a free vertex.
 
         Args:
             pinned: (N,) vertices that do not.

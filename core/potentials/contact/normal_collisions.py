@@ -26,13 +26,13 @@ from .candidates import Candidates
 from .surface import CollisionSurface
 from .topology import Indices, Points, Topology, Values, contiguous
 
-# Weights that cancel leave less than this ratio of what they are added up from.
+# Weights that cancel leave less than this ratio of their summands.
 WEIGHT_ROUNDING_RATIO = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class NormalCollisions:
-    """K of them, sorted by what they are between.
+    """K collisions, sorted by their primitives.
 
     Args:
         vertices: (K, 4) of two vertices, a vertex and an edge, two edges, or a vertex and a face;
@@ -72,10 +72,10 @@ class NormalCollisions:
 
         Args:
             distances: (O, O) d̂ of every two objects, in metres.
-            area_weighted: whether weights are areas, of which nothing counts twice; else they are
-                counts.
-            surface: that they are on, of which joined parts that are near at rest push from nearer
-                (``kernels/rest_distance``), and some may go through others; None knows of neither.
+            area_weighted: whether weights are areas, each counted once; else they are counts.
+            surface: the collision surface. Its connected parts that are near at rest push from
+                nearer (``kernels/rest_distance``), and attached parts may pass through others;
+                None knows of neither.
         """
         points = np.ascontiguousarray(points)
         contributions = _contributions(candidates, points, mesh, distances, area_weighted)
@@ -116,8 +116,8 @@ class NormalCollisions:
 def _contributions(
     candidates: Candidates, points: Points, mesh: Topology, distances: Values, area_weighted: bool
 ) -> list[tuple[Indices, Values]]:
-    """Keys of collisions, some of them many times or ``FAR``, and what is added to their weights:
-    in an order that the order of the candidates alone decides."""
+    """Return keys of collisions, some of them repeated or ``FAR``, and the summands of their
+    weights. Only the order of the candidates decides the order."""
     squared = distances * distances
     codes = np.empty(len(candidates.edge_edges), dtype=np.int64)
     find_edge_edges(points, mesh, candidates.edge_edges, squared, codes)

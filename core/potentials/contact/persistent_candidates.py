@@ -25,26 +25,26 @@ RADIUS_RATIO = 0.5
 # Steps that candidates are built for, and in mean edges how far points may go from each other on
 # paths of more steps than the least.
 MIN_STEPS, MAX_STEPS, PATH_RATIO = 5, 64, 1.0
-# What is left after a step of the change of velocity that a point is expected to make.
+# The retained part of a point's expected change of velocity after a step.
 MEMORY = 0.5
-# Points that have left their paths by more than this ratio of what is allowed get new ones along
-# with those that have left them, of which there are this ratio of all at most.
+# Points that have used up more than the first ratio of their allowed deviation get new paths
+# together with points that have left theirs, up to the second ratio of all points.
 NEW_PATH_RATIO, MAX_NEW_PATHS_RATIO = 0.5, 0.1
-# What makes a thread worth its while.
+# The least points of a thread.
 POINTS_PER_THREAD = 4_000
-# In metres: what goes less far rests.
+# The shortest path in metres; shorter ones count as rest.
 SHORTEST_PATH = 1e-300
 
 
 class PersistentCandidates:
     """Candidates along paths on which points go on as they did. Points that leave theirs by more
-    than was allowed for get new ones, and what comes close to those is added.
+    than the allowed deviation get new ones, and the pairs near those are added.
 
     A point that trembles where it is pressed is allowed more than one that goes straight: else one
     such point would have all of them looked for again in every step.
 
     Args:
-        surface: what touches.
+        surface: the collision surface.
         broad_phase: of it.
         radii: (V,) around points within which pairs have to be found, in metres.
     """
@@ -62,7 +62,8 @@ class PersistentCandidates:
         """Begins anew, with points that have (V, 3) velocities in m/s."""
         count = len(velocities)
         self.candidates = Candidates.none()
-        #: (K,) lower bounds of the distances of pairs, in metres, as those note who are given them.
+        #: (K,) lower bounds of the distances of pairs, in metres; users of the candidates update
+        #: them.
         self.distances = np.zeros(0)
         #: (K,) how often each pair was in the way in this step, likewise.
         self.blocked = np.zeros(0, dtype=np.int64)
@@ -86,8 +87,8 @@ class PersistentCandidates:
                 ends already, and few have a part of their way before them.
 
         Returns:
-            How many pairs were found; those before are candidates still, where few points have
-            left their paths.
+            The number of new pairs; those before are candidates still, where few points have left
+            their paths.
         """
         until = self._elapsed + step
         since = until if is_hindered else self._elapsed
@@ -111,7 +112,7 @@ class PersistentCandidates:
 
         Args:
             which: (V,) those.
-            swept: what was returned for others with the same reaches.
+            swept: the result for other points with the same reaches.
         """
         if swept is None:
             radii = self._radii + reaches
@@ -129,7 +130,7 @@ class PersistentCandidates:
         steps, velocities = self._horizon(step), self._velocities
         # Half a step more, so that rounding does not end the last one.
         duration = (steps + 0.5) * step
-        # What is found for no step, where nothing moves yet, holds until something does.
+        # Candidates for a step of no duration are valid until something moves.
         rests = step == 0.0 and not velocities.any()
         self._until = math.inf if rests else duration
         self._path_velocities, self._origins = velocities.copy(), before - since * velocities
@@ -145,7 +146,7 @@ class PersistentCandidates:
     def _find_around(
         self, leaving: NDArray[np.bool_], before: Points, after: Points, since: float, step: float
     ) -> int:
-        """Gives (V,) points that leave their paths new ones, and adds what comes close to those."""
+        """Give new paths to the (V,) points that leave theirs, and add the pairs near those."""
         assert self._swept is not None
         velocities, start = self._velocities[leaving], before[leaving]
         left = self._elapsed + step - since
@@ -164,7 +165,7 @@ class PersistentCandidates:
         return len(added)
 
     def _replace(self, candidates: Candidates) -> None:
-        """Takes other candidates; what is known of those that were there stays."""
+        """Takes other candidates; bounds of known pairs are kept."""
         # The last place is that of pairs that were not.
         places = candidates.places_among(self.candidates)
         self.distances = np.append(self.distances, 0.0)[places]
@@ -177,7 +178,7 @@ class PersistentCandidates:
         """Return the distances by which points may leave their paths, in metres.
 
         Args:
-            which: (V,) those, of which there are D.
+            which: (V,) mask of the D points.
             deviations: (D,) by which they leave them in the first of steps, in metres.
         """
         # As a velocity that changes by as much in each of them leads away.
@@ -188,7 +189,8 @@ class PersistentCandidates:
         return np.maximum(np.minimum(least + expected, most), least + deviations)
 
     def _horizon(self, step: float) -> int:
-        """Steps to build candidates for: what goes on together has to be looked at less often."""
+        """Return the number of steps to build candidates for; uniform motion needs fewer
+        searches."""
         apart = lengths(self._velocities - self._velocities.mean(axis=0)).max(initial=0.0)
         steps = PATH_RATIO * self._mean_edge / max(apart * step, SHORTEST_PATH)
         return int(min(MAX_STEPS, max(MIN_STEPS, steps)))

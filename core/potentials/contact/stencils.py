@@ -122,8 +122,8 @@ class HessianFactors:
 
 
 def assembled(parts: Sequence[PairHessians], count: int) -> Any:
-    """(3V, 3V) their sum over ``count`` vertices, in blocks, each of which is there once and
-    ascending; rows are 3 × vertex + component."""
+    """Return the (3V, 3V) sum over ``count`` vertices as unique blocks in ascending order; rows
+    are 3 × vertex + component."""
     vertices = np.concatenate([part.vertices for part in parts])
     blocks, end = np.empty((len(vertices), 4, 4, 3, 3)), 0
     for part in parts:
@@ -145,8 +145,8 @@ def assembled(parts: Sequence[PairHessians], count: int) -> Any:
 
 
 def _sorted(indices: Indices, count: int) -> NDArray[np.int32]:
-    """The order of indices below ``count``, of equal ones that in which they are: by counting, as
-    columns of a sparse matrix are, which takes a third of the time of sorting."""
+    """Return the stable order of indices below ``count``. A counting sort, as for columns of a
+    sparse matrix, takes a third of the time of a comparison sort."""
     size = len(indices)
     entries = (np.ones(size, dtype=np.int8), indices, np.arange(size + 1))
     order: NDArray[np.int32] = sparse.csr_array(entries, shape=(size, count)).tocsc().indices
@@ -172,9 +172,9 @@ def distance_hessian_factors(
 
         d'' = Σ_t (2 σ τ − d τ²) = Σ_t 2 s τ,  s = σ − ½ d τ
 
-    In others d'' is not negative, and left out. Of −2 s τ = ((s − L τ)² − (s + L τ)²) / 2L the
-    first is kept, for each t. L makes s and L τ as large as each other; then it is all that is
-    positive of it.
+    In others d'' is not negative, and left out. For each t, the first square of −2 s τ = ((s − L
+    τ)² − (s + L τ)²) / 2L is kept. L makes s and L τ as large as each other; then it is its whole
+    positive part.
 
     Args:
         forces: (K,) F of each, in newtons, none negative.
@@ -204,7 +204,7 @@ def distance_hessian_factors(
 
 def _tangents(jacobians: Points, normals: Points) -> tuple[Points, Points]:
     """Two (K, 3) unit tangents, the first one along the normal Jacobian of an edge's ends."""
-    # Of two edges one alone may have its closest point inside.
+    # Only one of two edges may have its closest point inside.
     along = np.where(jacobians[:, 1].any(axis=1)[:, None], jacobians[:, 1], jacobians[:, 2])
     first = along - np.einsum("ki,ki->k", along, normals)[:, None] * normals
     first = first / np.maximum(np.linalg.norm(first, axis=1), MIN_NORM)[:, None]

@@ -58,7 +58,7 @@ class CollisionSurface:
     """The surfaces of a scene, and the displacement map from vertices of the tetrahedra to them.
 
     Args:
-        scene: whose bodies all have tetrahedra.
+        scene: a scene with tetrahedra in all bodies.
         meshes: the tetrahedra of its bodies.
     """
 
@@ -69,7 +69,7 @@ class CollisionSurface:
         faces = [*(part.triangles for part in parts), *(triangles for _, triangles in paths)]
         self._paths = [path for path, _ in paths]
         self.names = [*(body.name for body in scene.bodies), *(item.name for item in scene.meshes)]
-        #: Of the vertices, how many belong to bodies.
+        #: The number of vertices of bodies.
         self.body_count = sum(len(part.points) for part in parts)
         #: (V,) the object that each vertex belongs to: bodies first, then colliders.
         self.object_of = np.repeat(np.arange(len(points)), [len(part) for part in points])
@@ -92,7 +92,7 @@ class CollisionSurface:
         self.vertex_indices = self._vertex_indices()
         #: (V, 3) of bodies at rest, of colliders at the start, in metres.
         self.rest = np.concatenate(points)
-        #: (V,) factors on the friction of what is painted there; empty where nothing is.
+        #: (V,) painted factors on the friction; empty where nothing is.
         self.friction_factors = _friction_factors(scene, self.rest, self.object_of)
         #: Adjacency of vertices, edges and faces.
         self.topology: Topology = topology(
@@ -107,8 +107,8 @@ class CollisionSurface:
         self.are_joined = np.eye(len(self.names), dtype=bool)
         for first_one, other in pairs:
             self.are_joined[first_one, other] = self.are_joined[other, first_one] = True
-        #: (V,) bits and (O, O) that of two objects: where it is set at all corners of a part of one
-        #: of these, that part goes through the other object.
+        #: (V,) bits, and the (O, O) bit of every two objects. A part with this bit at all corners
+        #: passes through the other object.
         self.spared, self.spared_bits = self._spared(scene, pairs)
 
     @cached_property
@@ -313,7 +313,7 @@ def _parted(
     points go through their own body, and (F,) whether triangles are the finest. Points between
     triangles that go through their own body and others are there twice."""
     has_area = are_valid(surface.points, surface.triangles)
-    keeps, spares = has_area & surface.meets_own, has_area & ~surface.meets_own
+    keeps, spares = has_area & surface.self_collides, has_area & ~surface.self_collides
     firm, kept_triangles = compact_indices(surface.triangles[keeps])
     spared, spared_triangles = compact_indices(surface.triangles[spares])
     return (

@@ -23,11 +23,11 @@ class Topology(NamedTuple):
         faces: (F, 3) vertices.
         face_edges: (F, 3) edges, from corner 0 to 1 and so on.
         object_of: (V,) objects.
-        body_objects: how many objects are bodies; those come first.
+        body_objects: the number of objects that are bodies; those come first.
         vertex_edges: edges at each vertex, those of v from ``vertex_offsets[v]`` on.
         edge_corners: vertices opposite of each edge, those of e from ``edge_offsets[e]`` on.
-        vertex_characteristics: (V,) one and the faces less the edges at a vertex, Euler's
-            characteristic of what lies around it: 1 inside of a surface, 0 at its border.
+        vertex_characteristics: (V,) Euler's characteristic of the surroundings of a vertex, one
+            plus its faces minus its edges: 1 inside of a surface, 0 at its border.
         squared_lengths: (E,) of edges at rest, in m².
         vertex_areas: (V,) a third of the faces around a vertex at rest, in m².
         edge_areas: (E,) a third of the faces around an edge at rest, in m².
@@ -64,7 +64,7 @@ def topology(
         rest: (V, 3) positions in metres.
         faces: (F, 3) vertices, all different, of triangles with an area.
         object_of: (V,) objects.
-        body_objects: how many of them are bodies.
+        body_objects: the number of objects that are bodies.
     """
     faces, object_of = contiguous(faces), contiguous(object_of)
     sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)

@@ -37,13 +37,13 @@ PUSH_ROUNDS, PUSH_SWEEPS = 3, 4
 # Surfaces come no closer than this ratio of d̂: a pair that is closer may slide and open.
 FLOOR_RATIO = 1e-3
 PAIRS_PER_THREAD = 2_000
-# Pairs are divided so often at most: what stops earlier may be in the way of others, which are
-# looked for then. At last all are that may come close to anything.
+# The most rounds of divisions: nodes that stop earlier may block others, which a new round finds.
+# At last all are that may come close to anything.
 MAX_DIVISIONS = 9
 # A tet keeps this ratio of its volume in a move; the step sizes of its corners are halved so often
 # before they are zero.
 LEAST_VOLUME_RATIO, MAX_HALVINGS = 0.1, 4
-# In metres: what has no length.
+# A length of practically zero, in metres.
 TINY_LENGTH = 1e-300
 
 
@@ -54,7 +54,7 @@ class Truncation(NamedTuple):
         nodes, points: (N, 3) and (V, 3) where those are after it, in metres.
         step_sizes: (N,) of its move each node has made, between 0 and 1; None for all of it.
         is_free: whether no surfaces were in each other's way, and nothing stopped.
-        objects: every two objects of which surfaces were in each other's way; bodies come first.
+        objects: the pairs of objects with colliding surfaces; bodies come first.
     """
 
     nodes: Points
@@ -67,9 +67,9 @@ class Truncation(NamedTuple):
 class TruncatedMotion:
     """Makes moves of nodes as far as surfaces stay apart.
 
-    Pairs that would collide are pushed apart by impulses. What still collides then, since it is
-    prescribed or much presses on it, is divided by planes, and each node goes as far as its own
-    planes let it. Nothing is tried again, and what is elsewhere goes on.
+    Pairs that would collide are pushed apart by impulses. Pairs that still collide then, because
+    they are prescribed or strongly pressed, are divided by planes, and each node goes as far as
+    its planes allow. Nothing is repeated, and nodes elsewhere are not affected.
 
     Args:
         surface: the surface that collides.
@@ -77,7 +77,7 @@ class TruncatedMotion:
         candidates: of it.
         points_of: its points, by nodes.
         ground: the points that the ground holds up, and how; None without one.
-        owners: (N,) the node whose step size each node has: what is prescribed goes as a whole.
+        owners: (N,) the node whose step size each node has; prescribed objects move as a whole.
         tets: that keep a part of their volume; free ones alone do.
     """
 
@@ -98,7 +98,7 @@ class TruncatedMotion:
         self._floors_of = np.empty(0), math.nan, np.empty(0)
         #: The work of pins and colliders by the impulses of the last moves, in joules.
         self.work = 0.0
-        #: Of which pairs of objects some would have collided and were divided; for others to empty.
+        #: Pairs of objects with divided pairs of primitives; for others to empty.
         self.divided_objects: set[tuple[int, int]] = set()
 
     def forget_candidates(self) -> None:
@@ -139,7 +139,7 @@ class TruncatedMotion:
         Args:
             nodes, points: (N, 3) and (V, 3) where they are, in metres.
             moves: (N, 3) of nodes; changed where they are pushed apart.
-            mobility: (N,) in metres a newton over the step; zero for what is prescribed.
+            mobility: (N,) in metres a newton over the step; zero for prescribed nodes.
             least: in metres, below which nothing tells distances from rounding.
             step: in seconds.
             flat: tets that may be pressed flat, and how many those are.
@@ -167,7 +167,8 @@ class TruncatedMotion:
             if pushes == 0:
                 candidates.blocked += collides
                 _limit(moves, longest)
-            # Flat tets push what the ground has pushed up down again: they answer pairs alone.
+            # Flat tets push nodes down again that the ground has pushed up, so they only respond
+            # to pairs.
             if pushes < PUSH_ROUNDS and len(rows):
                 stencils = candidates.stencils
                 arguments = (self._points_of, self._floors(least), mobility, whole_moves)
@@ -229,7 +230,7 @@ class TruncatedMotion:
         after, swept, divided = self.carried(points, moves), None, set[tuple[int, int]]()
         known, others = np.zeros(len(points), dtype=np.bool_), self._are_shortened(step_sizes)
         for rounds in range(MAX_DIVISIONS):
-            # Of two points that make all of their moves the candidates know whether they collide.
+            # The candidates know whether points collide that make their whole moves.
             is_last = rounds == MAX_DIVISIONS - 1
             others = ~known if is_last else others
             if others.any():
@@ -248,7 +249,8 @@ class TruncatedMotion:
             self.divided_objects |= self._objects_of(pairs[is_divided & collides[pairs]])
             if is_last:
                 break
-            # What a plane stops may turn tets, and what is stopped with these may collide.
+            # Nodes that a plane stops may invert tets, and nodes that are stopped with those may
+            # collide.
             is_any_turned = self._stop_turned(nodes, moves, mobility, step_sizes)
             others = self._are_shortened(step_sizes) & ~known
             if not (is_any_turned or others.any()):
@@ -294,8 +296,8 @@ class TruncatedMotion:
 
 
 def longest_move(moves: Points, distances: Values) -> float:
-    """The length in metres that no move gets longer than by what is in its way: what is hit goes
-    at most twice as fast as what hits it, and barriers open d̂.
+    """Return the largest length that contact may give a move, in metres: a surface that is hit
+    goes at most twice as fast as the other one, and barriers open d̂.
 
     Args:
         moves: (N, 3) as wished, in metres.
@@ -305,7 +307,7 @@ def longest_move(moves: Points, distances: Values) -> float:
 
 
 def _limit(moves: Points, longest: float) -> None:
-    """Shortens (N, 3) moves that are longer, since what is pinched would be shot out of there."""
+    """Shorten (N, 3) moves that are longer, since pinched parts would be ejected otherwise."""
     present = lengths(moves)
     if (present > longest).any():
         moves *= np.minimum(1.0, longest / np.maximum(present, TINY_LENGTH))[:, None]

@@ -49,7 +49,7 @@ def test_a_step_is_as_long_as_its_fastest_soft_piece_turns(
     scene = Scene([cube(rate)], gravity=(0.0, 0.0, 0.0))
     system = System(scene, torch.device("cpu"), torch.float64)
     limit = SpinLimit(system, RigidFrames(system))
-    assert limit.share(system.initial_state(), seconds) == pytest.approx(1.0 / parts)
+    assert limit.step_size(system.initial_state(), seconds) == pytest.approx(1.0 / parts)
 
 
 def test_a_frame_is_taken_in_equal_parts_unless_the_number_of_steps_is_given() -> None:

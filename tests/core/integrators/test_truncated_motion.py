@@ -85,7 +85,7 @@ def test_without_relaxation_surfaces_are_kept_apart_all_the_same(monkeypatch) ->
     simulator = Simulator(shot(2.0), SymplecticEuler(), substeps=40)
     contact = stepper_of(simulator).contact
     assert contact is not None
-    monkeypatch.setattr(contact, "_relax", lambda *_: None)
+    monkeypatch.setattr(contact, "_relax_contacts", lambda *_: None)
     frames = list(checked(simulator, 4))
     assert frames[-1].report.solver_statistics.limited_steps > 0
 
@@ -95,7 +95,7 @@ def test_planes_alone_keep_surfaces_apart(monkeypatch) -> None:
     simulator = Simulator(shot(2.0), SymplecticEuler(), substeps=40)
     contact = stepper_of(simulator).contact
     assert contact is not None
-    monkeypatch.setattr(contact, "_relax", lambda *_: None)
+    monkeypatch.setattr(contact, "_relax_contacts", lambda *_: None)
     start = energy(simulator)
     list(checked(simulator, 4))
     assert motion_of(simulator).divided_objects
@@ -110,7 +110,7 @@ def test_what_nothing_holds_keeps_its_momenta_where_moves_are_truncated(
     simulator = Simulator(shot(2.0), SymplecticEuler(), substeps=40)
     contact = stepper_of(simulator).contact
     assert contact is not None
-    monkeypatch.setattr(contact, "_relax", lambda *_: None)
+    monkeypatch.setattr(contact, "_relax_contacts", lambda *_: None)
     before, limited = momenta(simulator), 0
     for frame in checked(simulator, 4):
         limited += frame.report.solver_statistics.limited_steps
@@ -137,7 +137,7 @@ def test_a_column_that_falls_keeps_its_speed_while_its_lowest_pair_is_parted(mon
     )
     contact = stepper_of(simulator).contact
     assert contact is not None
-    monkeypatch.setattr(contact, "_relax", lambda *_: None)
+    monkeypatch.setattr(contact, "_relax_contacts", lambda *_: None)
     before = momenta(simulator)[0]
     list(checked(simulator, 3))
     np.testing.assert_allclose(momenta(simulator)[0], before, rtol=0.02, atol=1e-9)
@@ -163,7 +163,7 @@ def test_what_falls_on_the_ground_too_fast_stops_above_it(monkeypatch) -> None:
     simulator = Simulator(Scene([body], Ground(), contact=Contact()), SymplecticEuler(), substeps=4)
     contact = stepper_of(simulator).contact
     assert contact is not None
-    monkeypatch.setattr(contact, "_relax", lambda *_: None)
+    monkeypatch.setattr(contact, "_relax_contacts", lambda *_: None)
     # Four steps are too few for what is inside of it: nothing but the contact is looked at.
     stepper_of(simulator)._excess_energy = lambda *_: 0.0  # type: ignore[method-assign]
     (frame,) = simulator.run(1)

@@ -115,7 +115,7 @@ def test_a_carried_part_goes_through_its_own_body_and_meets_others() -> None:
     touching = scene.bodies[0].contact_surface
     of_rivets = touching.points[touching.triangles][:, :, 2].min(axis=1) > 1.002
     assert of_rivets.any()
-    np.testing.assert_array_equal(~touching.meets_own, of_rivets)
+    np.testing.assert_array_equal(~touching.self_collides, of_rivets)
     surface = CollisionSurface(scene, [scene.bodies[0].mesh])
     may_collide = surface.group_collisions(surface.can_collide)
     of_rivet, of_box = (
@@ -132,7 +132,7 @@ def test_a_carried_part_that_crosses_the_body_leaves_that_as_it_is() -> None:
     touching = scene.bodies[0].contact_surface
     assert report["touching"] == "collides as the visible mesh"
     of_ball = np.linalg.norm(touching.points - [0.4, 0.5, 1.0], axis=1) < 1.5 * RADIUS
-    np.testing.assert_array_equal(~touching.meets_own, of_ball[touching.triangles].all(axis=1))
+    np.testing.assert_array_equal(~touching.self_collides, of_ball[touching.triangles].all(axis=1))
 
 
 def test_rivets_add_no_pairs_and_no_contacts() -> None:

@@ -83,7 +83,7 @@ def test_larger_faces_than_those_of_the_tetrahedra_touch_and_smaller_ones_on_the
         assert isinstance(body.mesh, TetMesh)
         touching, seen = body.contact_surface, body.seen_surface
         assert touching is not None and seen is not None
-        large, finest = touching.meets_own, touching.is_finest
+        large, finest = touching.self_collides, touching.is_finest
         assert (large.sum() > len(faces)) == is_split
         edge = body.mesh.mean_edges.mean()
         assert 2.0 * edge < _longest(touching, large) <= 4.0 * edge

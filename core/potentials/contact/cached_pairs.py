@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Candidates of one trajectory after the other, by what was found to be near before."""
+"""Cached candidate pairs that serve one trajectory after the other."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from numpy.typing import NDArray
 
 from ...compiled import use_threads
 from ...kernels.broad_phase import (
-    SERVED,
-    WORN,
+    STALE,
+    UNCHANGED,
     box_moves,
+    classify_leaves,
     find_near_edges,
     find_near_faces,
-    judge_leaves,
 )
 from .broad_phase import BOXES_PER_THREAD, PAIRS_PER_THREAD, BroadPhase, Sweep, sorted_pairs
 from .candidates import Candidates
 from .topology import Points, Values
 
-# By how much farther pairs are kept that were found, in mean edges at a vertex.
+# The extra search distance of cached pairs, in mean edge lengths at a vertex.
 MARGIN_RATIO = 0.1
-# Pairs are found anew once all leaves were looked at so many times for want of it.
-MAX_WEAR = 1.0
-# In units of the rounding of the largest coordinate.
+# The cache is updated once the stale pairs of leaves add up to this many searches of all leaves.
+MAX_STALENESS = 1.0
+# The allowance for rounding, in units of the rounding of the largest coordinate.
 ROUNDINGS = 64.0
 
 
-class KeptPairs:
-    """Finds the candidates that ``BroadPhase.candidates`` does, exactly those, mostly sooner.
+class CachedPairs:
+    """Find exactly the candidates of ``BroadPhase.candidates``, mostly sooner.
 
-    What is near at one place, with a margin, is kept. Two leaves whose corners have moved alike
-    since, and will along the trajectory, but for less than that margin, have no other pair that
-    comes near. The others are looked at anew.
+    The cache holds the pairs that are near at one place, with a margin. Two leaves have no other
+    pair that comes near as long as their corners move alike to within that margin, since then and
+    along the trajectory. All other leaves are searched again.
 
     Args:
         broad_phase: of a surface.
@@ -44,11 +44,12 @@ class KeptPairs:
         self._broad_phase, self._radii = broad_phase, radii
         self._margins = MARGIN_RATIO * edge_lengths
         self._leaf_margins = _least_of_leaves(self._margins, broad_phase)
-        # Where kept pairs were found, and by their place in the order of leaves, which.
+        # The positions at which the cached pairs were found, and the pairs by their place in the
+        # order of leaves.
         self._origins: Points | None = None
         self._edges = self._faces = Candidates.none().edge_edges
-        # How many times all leaves have been looked at for want of newer pairs.
-        self._wear = 0.0
+        # The searches of stale leaves since the last update, in searches of all leaves.
+        self._staleness = 0.0
 
     def candidates(self, before: Points, after: Points) -> Candidates:
         """Return the candidates on linear trajectories between two (V, 3) positions."""
@@ -56,50 +57,51 @@ class KeptPairs:
         leaves = swept.leaves
         if len(leaves) == 0:
             return Candidates.none()
-        judged = self._judge(swept)
-        self._wear += float((judged == WORN).mean())
-        if self._wear > MAX_WEAR:
-            self._keep(swept)
-            judged[judged == WORN] = SERVED
-        anew = self._broad_phase.among(swept, leaves[judged != SERVED])
-        if not (judged == SERVED).any():
-            return anew
-        edges, faces = self._near_ones(swept)
+        verdicts = self._classify(swept)
+        self._staleness += float((verdicts == STALE).mean())
+        if self._staleness > MAX_STALENESS:
+            self._update_cache(swept)
+            verdicts[verdicts == STALE] = UNCHANGED
+        uncached = self._broad_phase.among(swept, leaves[verdicts != UNCHANGED])
+        if not (verdicts == UNCHANGED).any():
+            return uncached
+        edges, faces = self._cached_candidates(swept)
         return Candidates(
-            sorted_pairs(np.concatenate([anew.edge_edges, edges])),
-            sorted_pairs(np.concatenate([anew.face_vertices, faces])),
+            sorted_pairs(np.concatenate([uncached.edge_edges, edges])),
+            sorted_pairs(np.concatenate([uncached.face_vertices, faces])),
         )
 
-    def _judge(self, swept: Sweep) -> NDArray[np.int64]:
-        """Return the (K,) verdict on kept pairs for pairs of leaves, as the kernel gives it."""
+    def _classify(self, swept: Sweep) -> NDArray[np.int64]:
+        """Return for (K,) pairs of leaves whether their cached pairs are complete, as the kernel
+        does."""
         ends, faces = self._broad_phase.ends, swept.faces
         before, after = swept.trajectories.before, swept.trajectories.after
         origins = before if self._origins is None else self._origins
-        moves, judged = np.empty((len(ends), 12)), np.empty(len(swept.leaves), dtype=np.int64)
+        moves, verdicts = np.empty((len(ends), 12)), np.empty(len(swept.leaves), dtype=np.int64)
         use_threads(len(origins), BOXES_PER_THREAD)
         box_moves(ends, faces.ranges, faces.corners, origins, before, after, moves)
         size = max(abs(points).max() for points in (origins, before, after))
         rounding = ROUNDINGS * np.finfo(np.float64).eps * size
-        judge_leaves(swept.leaves, moves, self._leaf_margins, rounding, judged)
+        classify_leaves(swept.leaves, moves, self._leaf_margins, rounding, verdicts)
         if self._origins is None:
-            judged[judged == SERVED] = WORN
-        return judged
+            verdicts[verdicts == UNCHANGED] = STALE
+        return verdicts
 
-    def _keep(self, swept: Sweep) -> None:
-        """Finds what is kept, at the start of trajectories."""
+    def _update_cache(self, swept: Sweep) -> None:
+        """Find the pairs to cache, at the start of trajectories."""
         points = swept.trajectories.before.copy()
         candidates = self._broad_phase.candidates(points, points, self._radii + self._margins)
         edges, faces, vertices = (
             _places(parts.indices) for parts in (swept.edges, swept.faces, swept.vertices)
         )
-        # In the order in which a search asks.
+        # The order of a search.
         self._edges = np.sort(edges[candidates.edge_edges], axis=1)
         own_faces, own_vertices = candidates.face_vertices.T
         self._faces = np.column_stack([faces[own_faces], vertices[own_vertices]])
-        self._origins, self._wear = points, 0.0
+        self._origins, self._staleness = points, 0.0
 
-    def _near_ones(self, swept: Sweep) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """The kept pairs that are candidates."""
+    def _cached_candidates(self, swept: Sweep) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the cached pairs that are candidates."""
         faces = swept.faces
         near = np.empty(len(self._edges), dtype=bool), np.empty(len(self._faces), dtype=bool)
         motion = self._broad_phase.trees, swept.motions, swept.trajectories

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Candidates by kept pairs beside those that are looked for from nothing."""
+"""Candidates by cached pairs beside those of a search from nothing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from supple.core.potentials.contact.broad_phase import BroadPhase, Sweep
+from supple.core.potentials.contact.cached_pairs import MARGIN_RATIO, CachedPairs
 from supple.core.potentials.contact.candidates import Candidates
-from supple.core.potentials.contact.kept_pairs import MARGIN_RATIO, KeptPairs
 from supple.verification.meshes import block
 
 PLATE = block((8, 8, 1), (1.0, 1.0, 0.1))
@@ -61,7 +61,7 @@ class Pile:
         # Each vertex has its own.
         self.radii = RADIUS * random.uniform(least, 1.0, len(self.points))
         margins = MARGIN * random.uniform(least, 1.0, len(self.points))
-        self.pairs = KeptPairs(self.broad_phase, self.radii, margins / MARGIN_RATIO)
+        self.pairs = CachedPairs(self.broad_phase, self.radii, margins / MARGIN_RATIO)
 
     def check(self, before: np.ndarray, after: np.ndarray) -> Candidates:
         """Return the candidates, once both ways have found the same."""
