@@ -118,7 +118,8 @@ __all__ = [
 
 # Threads of OpenMP and of BLAS wait for each other in busy loops. Beside another process that is
 # busy, such as a Blender that draws, they wait for a processor that their own waiting keeps busy,
-# and the solver crawls. What torch, numpy and others bring of them reads this when it is loaded.
+# and the solver crawls. The OpenMP libraries of torch, numpy and others read this when they are
+# loaded.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 # In powers of two of the processor's cycles.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "10")

@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SuppleError as error:
         return _failed(str(error))
     except OSError as error:
-        # Of a file that is not the job's: a compiled loop. Not all errors say which.
+        # The file is not the job's: it is a compiled loop. Not all errors say which.
         path = error.filename or os.environ.get("NUMBA_CACHE_DIR", "a compiled loop")
         return _failed(why_not_written(Path(path), error))
     except (MemoryError, RuntimeError) as error:
@@ -112,7 +112,7 @@ def _stop_at_once(*_: object) -> NoReturn:
 
 
 if __name__ == "__main__":
-    # Who starts a program that shall not hear Ctrl-C has it ignored.
+    # A parent that keeps Ctrl-C from its child has set the signal to be ignored.
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _stop_at_once)
     status = main()

@@ -37,7 +37,7 @@ def _find_numba() -> Any:
 
 numba = _find_numba()
 
-# What reading a damaged file raises, or one that names what the code does not have any more.
+# Exceptions for a damaged file, or a file that names code that no longer exists.
 _UNREADABLE = (
     AttributeError,
     EOFError,
@@ -48,7 +48,7 @@ _UNREADABLE = (
     pickle.UnpicklingError,
 )
 
-# Longer than any loop takes; who waits in vain compiles it as well.
+# Longer than any loop takes; a process that has waited this long compiles it as well.
 _MAX_WAIT_SECONDS = 120.0
 _POLL_SECONDS = 0.01
 
@@ -65,8 +65,8 @@ LOOP_DEVICE = "cpu"
 
 #: The range that a compiled loop shares among threads.
 shared_range: Any = None if numba is None else numba.prange
-#: For what a shared loop hands its number to: threads count without a sign, and it would else be
-#: compiled for either type.
+#: The type of a shared loop's index: threads count with unsigned integers, and callees would
+#: otherwise be compiled for both types.
 as_index: Any = np.int64
 
 
@@ -83,18 +83,18 @@ def compiled(
 
     Args:
         parallel: whether it shares loops among threads.
-        inline: whether it becomes part of what calls it, as what is handed tuples of arrays should.
-        allocates: whether it makes arrays, as sums that threads share do. What does counts who
-            holds each array that it hands on, in one place for all threads, which takes longer
-            than computing a pair.
+        inline: whether it is inlined into its callers, as functions of tuples of arrays should be.
+        allocates: whether it makes arrays, as sums that threads share do. A loop that does counts
+            the references to each array that it passes on, in one place for all threads, which
+            takes longer than computing a pair.
     """
     if numba is None:
         return cast(Callable[[Loop], Loop], lambda _: _refuse_without_numba)
-    # Of fast-math what leaves each sum in its order: compiled anew and taken from the disk, a loop
-    # would else differ in the last bits.
+    # The flags of fast-math that keep the order of each sum. With others, a newly compiled loop
+    # and one from the disk could differ in the last bits.
     relaxed = {"nsz", "arcp"}
     options = {"parallel": parallel, "fastmath": relaxed, "error_model": "numpy"}
-    options["no_cfunc_wrapper"] = True  # for callers in C, of which there are none
+    options["no_cfunc_wrapper"] = True  # for callers in C; there are none
     options["_nrt"] = allocates
     if inline:
         options["inline"] = "always"
@@ -169,7 +169,7 @@ def _take_what_is_shipped(loop_cache: Any, module: str) -> None:
     def load_overload(signature: Any, target: Any) -> Any:
         if (overload := load(signature, target)) is not None:
             return overload
-        # What cannot be read is compiled, as what was made from other sources is.
+        # Unreadable loops are compiled, as are loops made from other sources.
         with contextlib.suppress(OSError, *_UNREADABLE):
             shipped_overload = shipped.load(loop_cache._index_key(signature, target.codegen()))
             return (
@@ -184,8 +184,8 @@ def _take_what_is_shipped(loop_cache: Any, module: str) -> None:
 
 
 def _compile_parts_alone(loop: Any) -> None:
-    """Lets numba compile what other loops call without what Python calls it through, which takes as
-    long as itself where it is small; should Python call it too, it is compiled anew."""
+    """Let numba compile loops that only loops call without their wrapper for Python, which takes
+    as long as a small loop itself; should Python call it too, it is compiled anew."""
     compile_it, insert, customize = loop.compile, loop._insert, loop._compiler._customize_flags
     key_of = loop._cache._index_key
     parts: set[Any] = set()
@@ -210,7 +210,7 @@ def _compile_parts_alone(loop: Any) -> None:
         return customize(flags)
 
     loop.compile = compile_part
-    # What numba finds for a call from Python.
+    # The variants that numba finds for a call from Python.
     loop._insert = lambda *call: None if is_part() else insert(*call)
     loop._compiler._customize_flags = customize_flags
     loop._cache._index_key = lambda *of: (*key_of(*of), is_part())
@@ -223,8 +223,8 @@ def _compile_once(loop: Any) -> None:
     only_thread = import_module("numba.core.compiler_lock").global_compiler_lock
 
     def compile_once(signature: Any) -> Any:
-        # What numba makes to compile a loop lives until it has: to go through it for garbage takes
-        # a tenth of the time.
+        # The objects of numba's compilation live until its end: collecting garbage among them
+        # takes a tenth of the time.
         with only_thread, _only_process(loop._cache), uncollected():
             return compile_it(signature)
 

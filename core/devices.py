@@ -17,7 +17,7 @@ CUDA_LEAST_TETS = 50_000
 def fastest_device(scene: Scene) -> str:
     """``cuda`` where there is one and a prepared scene is quicker on it, else ``cpu``.
 
-    What surfaces do to each other is computed on the CPU, and in explicit steps there alone.
+    Contact of surfaces is computed on the CPU; explicit steps support it on the CPU only.
     """
     meshes = [body.mesh for body in scene.bodies]
     tets = sum(len(mesh.tets) for mesh in meshes if isinstance(mesh, TetMesh))

@@ -49,11 +49,11 @@ class DamageError(JobError):
 
     Args:
         path: of the file.
-        reason: how that is known; empty where it is not there at all.
+        reason: the evidence; empty where it is not there at all.
     """
 
     def __init__(self, path: Path, reason: str = "") -> None:
-        #: What is wrong, without the cure.
+        #: The problem without the cure.
         self.finding = legible(f"{path} is damaged ({reason})" if reason else f"{path} is missing")
         super().__init__(f"{self.finding}. Simulate again.")
 
@@ -64,7 +64,7 @@ class JobInUseError(JobError):
     Args:
         folder: the job folder.
         holder: the process, such as ``process 12``.
-        doing: what it does, such as ``simulates``.
+        doing: its activity, such as ``simulates``.
     """
 
     def __init__(self, folder: Path, holder: str, doing: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Garbage collection, kept away from what stays: it goes through all there is, again and again."""
+"""Keep garbage collection away from permanent objects, which it would visit again and again."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def uncollected() -> Iterator[None]:
 
 @contextlib.contextmanager
 def kept_for_good() -> Iterator[None]:
-    """For packages that are loaded until the process ends: what there is by then is not gone
-    through later, either."""
+    """Disable collection while permanent packages load, and exempt all objects up to then from
+    later collections."""
     with uncollected():
         yield
         gc.freeze()

@@ -33,7 +33,7 @@ class ListFile:
 
     Args:
         path: its file.
-        content: what it says.
+        content: the entries.
         lines: the line of each entry, counted from 1.
     """
 
@@ -115,7 +115,7 @@ def _toml_lines(text: str) -> dict[Place, int]:
     for number, line in enumerate(text.split("\n"), start=1):
         if (header := _TOML_HEADER.fullmatch(line)) is not None:
             names = _toml_names(header[2])
-            # Of a list of tables, the latest one is meant.
+            # The latest table of a list is meant.
             table = ()
             for name in names[:-1]:
                 table = (*table, name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Find the pins, attachments and stitches that have let go, and the scene that remains then.
 
-That changes between frames: with the vertices that are free, all that is built on them.
+This changes between frames: the free vertices, and all objects built on them.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class _Hold:
     Args:
         release: when it does.
         count: of its parts, which let go one by one.
-        first: where these lie among all.
+        first: the index of the first one among all.
         shares: so many parts bear the force that it holds, equally.
     """
 
@@ -104,7 +104,7 @@ class Releases:
         """Return the (H,) mask of holds that are released when a frame begins in a state.
 
         Args:
-            system: what held in the frame before.
+            system: the system of the frame before.
         """
         if state.released is None:
             return None
@@ -126,7 +126,7 @@ class Releases:
             raise JobError("The checkpoint does not fit the releases of the scene. Simulate again.")
 
     def _due(self, mask: Mask, frame: int) -> Mask:
-        """With what lets go by a frame."""
+        """Return the mask with the parts that let go by a frame."""
         for hold in self._holds:
             mask[hold.where] |= hold.release is not None and hold.release.is_due(frame)
         return mask
@@ -262,7 +262,7 @@ class Releases:
             yield hold, forces
 
     def _pull_at_pins(self, system: System, state: State, index: int, gradient: Tensor) -> float:
-        """In newtons, what pins and goals of a body together are pulled with."""
+        """Return the total force on the pins and goals of a body, in newtons."""
         body = self._scene.bodies[index]
         pinned = self._own_pins[index] + system.vertex_offsets[index]
         pull = gradient[:, torch.as_tensor(pinned, device=gradient.device)].sum(dim=1)

@@ -20,9 +20,10 @@ from .scene.contact_settings import Collider
 from .state import State
 from .system import System
 
-# Of the longest side of a body: pins that move relative to each other by more leave it no shape.
+# The largest relative motion of jumping pins at which the body keeps its shape, relative to its
+# longest side.
 MAX_CHANGE_RATIO = 0.02
-# Of d̂: a body is not set down nearer to anything.
+# The least distance of a body that is set down, relative to d̂.
 MIN_DISTANCE_RATIO = 0.1
 
 
@@ -30,10 +31,10 @@ class SetDown:
     """Follows the jumps of pins that no motion of their bodies could.
 
     A jump is a cut of the animation (``preparation/pins``), and no path: pins that are 5 m away
-    after 1/24 s would draw the body out, or crush it, by far more than its waves can answer. Where
-    they jump as a rigid whole, the body goes with them as the frame begins, its velocities turned
-    as it is. It does not, and is dragged along, where that place is taken, or where something else
-    holds it.
+    after 1/24 s would draw the body out, or crush it, by far more than its waves can answer. If
+    they jump as a rigid whole, the body goes with them at the start of the frame, and its
+    velocities are rotated. It does not, and is dragged along, where that place is taken, or where
+    something else holds it.
 
     Args:
         system: of the bodies.

@@ -31,25 +31,26 @@ from .simulator import Simulator
 
 Points = NDArray[np.float64]
 
-#: Of its diagonal: what is higher than this above something falls on it.
+#: The largest height of a supported body above its support, relative to its diagonal.
 REST_GAP_RATIO = 0.005
-#: Of its diagonal: what goes aside by more rolls or slides away.
+#: The largest sideways displacement, relative to its diagonal; a body beyond it rolls or slides
+#: away.
 MAX_SHIFT_RATIO = 0.15
-#: Of its height: what sags by more flows.
+#: The largest sag, relative to its height; a body beyond it flows.
 MAX_SAG_RATIO = 0.4
-#: What turns by more topples.
+#: The largest rotation; a body beyond it topples.
 MAX_TURN_RADIANS = math.radians(10.0)
 # The solve is taken again without the bodies that do not stay, so many times at most.
 _MAX_SOLVES = 4
-# A fiftieth of gravity, and a thousandth of the size: where surfaces touch, forces take ten times
-# the iterations to vanish, and nobody sees it.
+# A fiftieth of gravity, and a thousandth of the size. With contact, smaller forces take ten times
+# the iterations, without a visible difference.
 _ACCURACY = StaticAccuracy(
     residual=0.2,
     step_ratio=1e-3,
     max_iterations=150,
     first_step=2.5,
 )
-# Of a supporting surface, how far it may lean: the cosine of 45 degrees.
+# The largest slope of a supporting surface: the cosine of 45 degrees.
 _UPRIGHT_COSINE = 0.7
 
 
@@ -139,7 +140,7 @@ class _Resting:
         scene = self._scene
         candidates = [k for k, body in enumerate(scene.bodies) if _may_settle(body)]
         resting = {k for k in candidates if self._is_on_ground(k)}
-        # From the bottom up, so that what carries a body is known when its turn comes.
+        # From the bottom up, so that the supports of a body are known before it.
         height = [float((self._starts[k] @ self._down).max()) for k in range(len(scene.bodies))]
         for body in sorted(set(candidates) - resting, key=lambda k: -height[k]):
             if self._contact is not None and self._is_carried(self._contact, body, resting):

@@ -13,11 +13,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-# Of this installation's own: a loop is read by pickle, and may do anything.
+# Only from this installation: a loop is read by pickle, which can run any code.
 FOLDER = Path(__file__).absolute().parent / "shipped"
 
 _PROCESSOR, _FEATURES = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES"
-# In LLVM's words, what a processor has that its x86-64-v3 asks for: Intel's and AMD's since 2015.
+# The features of LLVM's x86-64-v3, which Intel's and AMD's processors have had since 2015.
 _X86_64_V3 = (
     *("avx", "avx2", "bmi", "bmi2", "cx16", "f16c", "fma", "lzcnt", "movbe", "popcnt", "sahf"),
     *("sse3", "sse4.1", "sse4.2", "ssse3", "xsave"),
@@ -28,7 +28,7 @@ def choose_processor() -> None:
     """Let numba compile for most processors rather than for this one, so that the loops of one
     machine serve others.
 
-    Where somebody has chosen another, or numba is loaded already, that stays.
+    A previous choice is kept, also if numba is already loaded.
     """
     if "numba" in sys.modules or _PROCESSOR in os.environ or _FEATURES in os.environ:
         return
@@ -54,7 +54,7 @@ def name() -> str:
     """
     numba = import_module("numba")
     processor = numba.config.CPU_NAME
-    # Short, since Windows takes paths of 260 characters, of which these have half.
+    # Short, since Windows limits paths to 260 characters, and these take half of them.
     python = "py{}{}".format(*sys.version_info)
     return f"{sys.platform}-{processor}-{python}-{numba.__version__}" if processor else ""
 
@@ -64,7 +64,7 @@ def index_of(loop_cache: Any, module: str, root: Path = FOLDER) -> Any:
     there can be none.
 
     Args:
-        loop_cache: what numba keeps of the loop.
+        loop_cache: numba's cache of the loop.
         module: of the loop.
         root: the folder of all of them.
     """
@@ -88,8 +88,8 @@ def write(loops: Sequence[Any], root: Path) -> None:
         cache_file = loop._cache._cache_file
         shipped = index_of(loop._cache, loop.py_func.__module__, root)
         target = loop.targetctx.codegen().magic_tuple()
-        # Of what Python calls what was called here, and all that loops call, as the last says:
-        # another variant of theirs is compiled the sooner.
+        # Loops that Python calls have only the variants used here; loops that loops call have all
+        # parts, so that other variants compile sooner.
         files = {
             key: file
             for key, file in cache_file._load_index().items()

@@ -45,7 +45,7 @@ class Report:
     energies: Energies
     minimum_volume_ratio: float
     minimum_ground_distance: float | None
-    #: What the frame could have taken at most, such as ``420 iterations``.
+    #: The most work of the frame, such as ``420 iterations``.
     most_work: str = ""
     #: Names of bodies that lie folded over themselves: made to give way, or given up.
     unfolding: tuple[str, ...] = ()
@@ -56,7 +56,8 @@ class Report:
     because: str = ""
     #: Names of bodies that go through themselves since they cross themselves at the start.
     crossing: tuple[str, ...] = ()
-    #: What let go altogether as the frame began, such as ``the pins of Ball``.
+    #: Constraints that were released completely at the start of the frame, such as ``the pins of
+    #: Ball``.
     let_go: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
@@ -115,7 +116,7 @@ class Simulator:
             motion needs them.
         device: ``cpu``, ``cuda``, or ``auto``, which takes CUDA where that is quicker.
         dtype: ``torch.float64``, or on CUDA ``torch.float32``.
-        is_prepared: whether the scene is what ``prepare`` made of one.
+        is_prepared: whether the scene is a result of ``prepare``.
         results: names of the fields that frames have, of ``RESULTS``.
 
     Raises:
@@ -152,7 +153,7 @@ class Simulator:
         released = self._releases.at_start()
         self._assemble(self._releases.scene_of(released))
         start = self.system.initial_state(self.stepper.substeps)
-        #: Where everything is now.
+        #: The present state.
         self.state: State = replace(start, released=released)
 
     def _assemble(self, scene: Scene) -> None:
@@ -168,7 +169,7 @@ class Simulator:
         """Go to a state that another simulator of the scene was in.
 
         Raises:
-            JobError: when it does not fit what lets go.
+            JobError: if it does not fit the releases.
         """
         self._releases.check(state.released)
         if state.released is not None and not self._is_released(state.released):
@@ -208,7 +209,7 @@ class Simulator:
         assert state.released is not None
         self._gone = self._releases.names(state.released, released)
         self._assemble(self._releases.scene_of(released))
-        # What is free may vibrate faster, touch what it did not, and moved by no law before.
+        # Released parts may vibrate faster and touch other objects.
         substeps = max(state.substeps, self.stepper.substeps)
         self.state = replace(
             state, released=released, substeps=substeps, clearance=0.0, previous=None

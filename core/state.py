@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The state of a simulation that goes from frame to frame: what goes from frame to frame."""
+"""The state of a simulation that is passed from frame to frame."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from torch import Tensor
 
 from .errors import JobError
 
-# What the previous positions and velocities are saved under, for methods that need them.
+# The names of saved previous positions and velocities, for methods that need them.
 PREVIOUS_KEYS = ("positions_before", "velocities_before")
 _MISFIT = "The checkpoint does not fit {}. Simulate again."
 
@@ -36,12 +36,12 @@ class SolverStatistics:
         limited_steps: of all searches, those cut because something would have collided.
         blocked: prescribed motion that ended because nothing could make way, in words.
         steps: taken in the frame, with those that were taken in parts; 0 of explicit ones.
-        too_fast: what went against each other by more than a step allows, in words.
-        lost_energy: that implicit steps took beside what damping takes, in joules, where nothing
-            touches and nothing drives the bodies.
-        linearizations: how often explicit steps made contacts linear, in all.
+        too_fast: messages on objects that approached each other by more than a step allows.
+        lost_energy: the energy lost in implicit steps beyond damping, in joules, for undriven
+            bodies without contact.
+        linearizations: the number of linearizations of contacts in explicit steps.
         truncated_vertices: the most that surfaces kept from making their whole move, in a step.
-        lag: how far anything animated is behind at the end, in metres.
+        lag: the largest distance of animated objects behind their targets at the end, in metres.
     """
 
     iterations: int = 0
@@ -98,10 +98,10 @@ class State:
         substeps: time steps a frame.
         previous: positions and velocities one step earlier, for methods that look back so far.
         step_seconds: of that step.
-        solver_statistics: what the frame took.
+        solver_statistics: the statistics of the frame.
         colliders: (C, 3) vertices of mesh colliders, where they have got to; None at the start.
-        clocks: (2, O) by how many frames what is animated of bodies and then of colliders is
-            behind, and the rates at which it goes on; None where all is where it should be.
+        clocks: (2, O) lags in frames of animated bodies and then of colliders, and their rates;
+            None where all is where it should be.
         unfolding: (B,) of each body, for how many frames it has been made to give way because it
             came to rest folded, −1 where that was in vain; None where nothing is folded.
         gave_up: whether *Automatic* has gone over to implicit steps.
@@ -110,10 +110,10 @@ class State:
             hit something.
         energy_limit: the most energy in joules that nothing can raise before surfaces touch again;
             None where that is not known.
-        clearance: how much nearer to itself every body may come before that matters, in metres;
-            0 where nobody has looked.
+        clearance: the distance by which every body may still approach itself freely, in metres; 0
+            where nobody has looked.
         plastic: (10, P) how tets have flowed, as ``PlasticFlow`` says; None where none has.
-        released: (H,) what of all that holds has let go, as ``Releases`` counts it; None where
+        released: (H,) mask of released constraints in the order of ``Releases``; None where
             nothing may.
     """
 
@@ -216,8 +216,8 @@ def fitting(
 
     Args:
         kinds: of numbers, as numpy's dtypes call them.
-        otherwise: where there is none; None is an error.
-        what: what of the scene it has to fit.
+        otherwise: the value without an array; None is an error.
+        what: the part of the scene that it has to fit.
 
     Raises:
         JobError: when it is of another shape or kind.

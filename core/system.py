@@ -28,7 +28,7 @@ class System(Nodes):
     """The bodies of a scene, one after the other in every array.
 
     Args:
-        scene: whose bodies all have tetrahedra.
+        scene: a scene with tetrahedra in all bodies.
         device, dtype: of every tensor.
         frame_time: seconds from one frame to the next, where the time scale is 1.
     """
@@ -49,7 +49,7 @@ class System(Nodes):
         self._model_bodies = energies.bodies
         #: Bodies whose Poisson's ratio is limited.
         self.softened: tuple[int, ...] = ()
-        #: What resists the rates of deformations.
+        #: Viscous potentials.
         self.viscosities = [part for parts in energies.viscosities for part in parts]
         self._viscosities_of = energies.viscosities
         # Falling by a hundredth of an edge: below this, differences of energy mean nothing.
@@ -64,7 +64,7 @@ class System(Nodes):
         members = [
             [(self.bodies[i], self.meshes[i]) for i in indices] for indices in self._model_bodies
         ]
-        #: What gives the elasticities other rest shapes.
+        #: The plastic flow, which changes the rest shapes of elasticities.
         self.plastic_flow = PlasticFlow(self.elasticities, members, changed=self._forget_energies)
         self.solved_elasticities = [*map(self.plastic_flow.in_steps, self.solved_elasticities)]
         self.obstacles = Obstacles(scene, self.meshes, self.inverse_mass)
@@ -83,7 +83,7 @@ class System(Nodes):
         self._loads += conservative
         self._driving = [part for part in self.forces if part.is_dissipative]
         self.dissipative: list[Potential] = [*self.viscosities, *self._driving]
-        #: Those that change over time by themselves.
+        #: Energies with parameters that change over time.
         changing = [self.gravity, *self.elasticities, *self.viscosities, *self.forces]
         self.prescribed = _changing(changing)
         self._prescribed_elasticities = _changing(self.elasticities)
@@ -123,8 +123,7 @@ class System(Nodes):
         return self.free * self.gravity.acceleration[:, None]
 
     def go_to(self, frame: int, fraction: float) -> None:
-        """Takes what energies are prescribed to be a ``fraction`` of the way from a frame to the
-        next."""
+        """Set prescribed parameters to a ``fraction`` of the way from a frame to the next."""
         for part in self.prescribed:
             part.go_to(frame, fraction)
 
@@ -161,17 +160,17 @@ class System(Nodes):
         return len(self._driving) > 0
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        """Adds what viscosity and drag pull against, (3, N) in newtons, to ``out``."""
+        """Add the (3, N) gradient of viscosity and drag to ``out``, in newtons."""
         for part in self.dissipative:
             part.add_rate_forces(positions, velocities, out)
 
     def add_forces(
         self, positions: Tensor, velocities: Tensor, out: Tensor, driving: Tensor | None = None
     ) -> None:
-        """Adds all that explicit steps pull against, contact left out, to ``out``.
+        """Add the gradient of all forces in explicit steps, without contact, to ``out``.
 
         Args:
-            driving: (3, N) that becomes what of it may bring in energy from outside, in newtons.
+            driving: (3, N) to be filled with the part by driving forces, in newtons.
         """
         for elasticity, viscosities in zip(self.elasticities, self._viscosities_of, strict=True):
             elasticity.add_forces(positions, velocities, viscosities, out)

@@ -75,14 +75,14 @@ class TetEnergies:
         self._template = template
         models: dict[Any, list[int]] = {}
         for index, body in enumerate(bodies):
-            # What changes over time is a factor on the whole.
+            # Stiffness over time is a factor on the whole elasticity.
             settings = (body.stiffness, body.rest_shape, body.pose)
             model_index = None if all(each is None for each in settings) else index
             models.setdefault((body.material.model(), model_index), []).append(index)
-        #: Of each elasticity, which bodies it is of.
+        #: The bodies of each elasticity.
         self.bodies = list(models.values())
         self.elasticities = [self._elasticity(indices) for indices in self.bodies]
-        #: Of each elasticity, what resists the rates of its deformations.
+        #: The viscosities of each elasticity.
         self.viscosities = [
             self._viscosities(elasticity, indices)
             if any(bodies[index].is_viscous for index in indices)
@@ -96,7 +96,7 @@ class TetEnergies:
         meshes = [(self._offsets[i], self._meshes[i]) for i in indices]
         pose = self._bodies[indices[0]].pose
         if pose is not None:
-            # Of the bodies of one elasticity, which is one alone where it is there.
+            # The pose of an elasticity, which then has a single body.
             rows = pose.mapped(lambda samples: samples.swapaxes(1, 2))
             channel = TensorChannel.of(rows, self._template)
             return PosedElasticity(material, *meshes[0], self._template, channel)

@@ -15,8 +15,8 @@ _NAME = "_tracked"
 
 
 def tracks_tensors(kind: Kind) -> Kind:
-    """A decorator of classes: where a tensor that requires grad is given, the member has its
-    values, and ``tracked`` knows the tensor. Checks and whoever reads members see numbers alone."""
+    """Decorate a class so that a member that is given as a tensor with grad holds its values, and
+    ``tracked`` returns the tensor. Checks and readers of members see numbers only."""
     construct: Any = kind.__init__  # type: ignore[misc]
     signature = inspect.signature(construct)
 

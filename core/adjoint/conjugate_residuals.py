@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 MAX_DIRECTIONS = 60
-# Of an image, what is left of it beside those before: less is rounding.
+# The least part of an image that is orthogonal to earlier ones; less is rounding.
 ROUNDING_RATIO = 1e-12
 
 Map = Callable[[Tensor], Tensor]

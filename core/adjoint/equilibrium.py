@@ -27,7 +27,7 @@ def field_change(
     K of the Hessian; None where fields are the same everywhere.
 
     Args:
-        system: whose fields they are.
+        system: the system of the fields.
         positions: (3, N) of the equilibrium.
         step: a static one that begins there.
         quantities: values by name, on autograd's tape or off it.
@@ -75,7 +75,7 @@ class EquilibriumAdjoint:
         system, objective, state = self._system, self._objective, self._state
         positions = state.positions.detach()
         system.go_to(state.frame, 0.0)
-        # Of inertia next to nothing is left.
+        # Inertia is negligible.
         objective.begin_static_step(positions, 1e9 * STICK_STEP_S, STICK_STEP_S)
         solve = TransposedSolve(objective)
         step = TimeStep(positions, positions, 1.0, 1.0, is_static=True)
@@ -99,7 +99,7 @@ class EquilibriumAdjoint:
 
     def _pinned_on_tape(self, positions: Tensor, quantities: Quantities) -> Tensor:
         system, pins = self._system, self._system.moving_pins
-        # What is pinned and stands still is where it began.
+        # Pins without motion stay at their start.
         whole = torch.where(system.free, positions, quantities["positions"])
         if pins is None:
             return whole

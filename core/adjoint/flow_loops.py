@@ -2,7 +2,7 @@
 """Derivatives of plastic flow, backwards.
 
 The return map F_p⁻¹ ← F_p⁻¹ A of ``core/potentials/plastic_flow.py`` has A = e^(−s e), where e is
-the deviator of ½ ln FᵀF, and what the limit takes back is (N Nᵀ)^t N. Both are functions of a
+the deviator of ½ ln FᵀF, and the limit scales it back by (N Nᵀ)^t N. Both are functions of a
 symmetric matrix with the same principal axes.
 """
 
@@ -48,9 +48,9 @@ if TYPE_CHECKING:
     from ..assembly.tets import Tets
 
 
-# Of the length of a step: a shorter creep time is none.
+# The least creep time relative to a step; a shorter one is zero.
 _LEAST_CREEP_RATIO = 1e-3
-# Of a bar: what is less has no direction.
+# The least bar strain with a direction.
 _LEAST_STRAIN = 1e-12
 _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
@@ -58,10 +58,10 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 class FlowAdjointKernel:
     """The adjoint of plastic flow in the tets of one elasticity.
 
-    What a step finds by the rest shape of a tet waits, added up, until the tet has another one.
+    Gradients by the rest shape of a tet are summed until the tet gets another rest shape.
 
     Args:
-        tets: whose rest shapes flow; what compiled loops read of those is written to.
+        tets: the tets that flow; their rest-shape data are overwritten.
         constants: (5, M), as ``TetFlow`` takes them.
         rest: (M, 3, 3) shape gradients of corners 1 to 3 before all flow, in 1/m.
     """
@@ -69,11 +69,11 @@ class FlowAdjointKernel:
     def __init__(self, tets: Tets, constants: Tensor, rest: NDArray[Any]) -> None:
         self._tets, self._corners = tets, tets.corners.numpy()
         self._constants, self._rest = constants.numpy(), rest
-        #: How the work of steps changes with the rest shapes there.
+        #: The derivative of the work of steps by the present rest shapes.
         self.products = RestProducts(tets)
         #: The (5, M) gradient by the constants.
         self.grad_constants: NDArray[Any] = np.zeros_like(self._constants)
-        #: (2, 9, M) of steps that wait, and of all others.
+        #: (2, 9, M) sums of waiting steps, and of all others.
         self._sums = self.products.sums[:9], np.zeros_like(self.products.sums[:9])
         self._grad_edges: NDArray[Any] = np.zeros_like(self._sums[0])
         # The principal axes of the step after, from which those of a step are soon found.
@@ -111,7 +111,7 @@ class FlowAdjointKernel:
             sum_at_vertices(self._grad_edges, self._corners, out.numpy())
 
     def settle(self, grad_plastic: Tensor) -> None:
-        """Adds what waits to the (10, M) gradient by plastic strains."""
+        """Add the waiting sums to the (10, M) gradient by plastic strains."""
         use_threads(len(self._tets), TETS_PER_THREAD)
         _settle(*self._sums, self._rest, self._tets.gradients_by_tet, grad_plastic.numpy())
 
@@ -214,7 +214,7 @@ def _is_changed(before: Any, plastic: Any, e: int) -> bool:
 
 @compiled()
 def _take(before: Any, plastic: Any, e: int, inverse: Any) -> None:
-    """Gives a tet the strain before, of which F_p⁻¹ is also written to ``inverse``."""
+    """Set a tet's strain before the step, and write its F_p⁻¹ to ``inverse``."""
     for row in range(10):
         plastic[row, e] = before[row, e]
     read(before, e, inverse)
@@ -304,8 +304,8 @@ def _values_back(
 def _limit_back(
     new: Any, old: Any, limit: float, growth: float, grad_growth: float, grad_new: Any
 ) -> Any:
-    """Takes the gradients by the growth and F_p⁻¹ after the limit to those before: by the growth,
-    by the limit, and by the F_p⁻¹ that it is and that it was."""
+    """Return the gradients before the limit, from those by the growth and F_p⁻¹ after it. The
+    results are gradients by the growth, by the limit, and by the new and the old F_p⁻¹."""
     inverse, c, v = np.empty((3, 3)), np.empty((3, 3)), np.empty((3, 3))
     size = _size(new, inverse, c, v)
     if size <= limit:

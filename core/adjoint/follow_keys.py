@@ -26,19 +26,20 @@ from .observer import Observer
 from .refusals import chosen_body, refuse_scene
 from .simulations import simulate
 
-# The first weight of residuals over what one of them answers to, and by how much it grows.
+# The first weight of residuals relative to their response, and its growth.
 FIRST_WEIGHT, WEIGHT_GROWTH, MAX_GROWTH = 10.0, 10.0, 1e3
-# Of what was answered at first: residuals that a control answers to so little cannot be helped.
+# The least response of residuals to the control, relative to the first one.
 MIN_GRADIENT_RATIO = 1e-10
-# Of all that conjugate gradients have gained: one that gains less, times its number, is the last.
+# Conjugate gradients end once a direction gains less than this ratio of the total gain, times its
+# number; and the most directions.
 LINEAR_GAIN, MAX_DIRECTIONS = 0.1, 40
-# Of the gain that the linear problem promises: a step that comes this near to it, or promises so
-# little of the cost, is at the minimum.
+# The search is at the minimum if a step gains this ratio of the predicted decrease, or if the
+# predicted decrease is below the second ratio of the cost.
 KEPT_PROMISE, LEAST_PROMISE = 0.2, 0.01
-# Of the residual, what a greater weight must promise to gain, and gain; so many that do not gain it
-# end the search.
+# The least decrease of the residual, relative to it, by a greater weight; and the number of
+# weights without it that ends the search.
 LEAST_GAIN, MAX_STALLED = 0.05, 3
-# A step of which no more serves is none.
+# The shortest step of the line search.
 MIN_STEP_SIZE = 1.0 / 16.0
 TINY = 1e-150
 
@@ -51,7 +52,8 @@ class Controlled(Protocol):
         ...
 
     def linearized(self, control: Tensor) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-        """The same, and its derivative J as w ↦ Jᵀ w, which has the shape of the control."""
+        """Return the remaining distances, and their derivative J as w ↦ Jᵀ w, which has the shape
+        of the control."""
         ...
 
 
@@ -60,8 +62,8 @@ class LeastControl:
     """The control of least size that brings a body near its keys.
 
     Args:
-        control: found.
-        residual: (R,) there.
+        control: the control.
+        residual: (R,) residuals of the control.
         runs: simulations that it took.
     """
 
@@ -91,20 +93,20 @@ class _Point:
 
 
 class LeastControlSearch:
-    """Finds the least |u| with r(u) about zero: the least |u|² + w |r(u)|², w growing until r is
-    near enough, so that what hardly answers is not forced.
+    """Find the least |u| with r(u) about zero. The minimum of |u|² + w |r(u)|² is followed with
+    growing w until r is small enough, so that residuals with hardly any response are not forced.
 
     Gauss–Newton steps by conjugate gradients on (1 + w Jᵀ J) v = −u − w Jᵀ r, in which Jᵀ is a
     backward pass and J the difference of two simulations. (Nocedal and Wright, "Numerical
     Optimization", 2006, sections 7.1 and 17.1, has the method and the growing weight.)
 
     Args:
-        problem: is simulated.
-        excess: of a residual, in units of one that is small enough.
-        trial: the norm of a change of residuals that tells their derivative.
+        problem: the simulation under a control.
+        excess: the size of a residual relative to an acceptable one.
+        trial: the norm of the change of residuals for finite differences.
         max_runs: simulations at most.
-        heard: of the residual of each point that was tried, or that others are tried about, and of
-            how much of the most work is done, 0 … 1.
+        heard: is called with the residual of each tried point and base point, and with the
+            progress from 0 to 1.
     """
 
     def __init__(
@@ -117,11 +119,11 @@ class LeastControlSearch:
     ) -> None:
         self._problem, self._excess, self._heard = problem, excess, heard
         self._trial, self._max_runs, self._runs = trial, max_runs, 0
-        # |J| at least.
+        # A lower bound of |J|.
         self._largest = 0.0
 
     def minimized(self, start: Tensor) -> LeastControl:
-        """The best from a control ``start``."""
+        """Return the best control of a search from ``start``."""
         point, stalled = self._at(start), 0
         ratio = self._largest = point.gradient_ratio
         weight, least = FIRST_WEIGHT / max(ratio, TINY) ** 2, MIN_GRADIENT_RATIO * ratio
@@ -204,10 +206,10 @@ class LeastControlSearch:
         return None
 
 
-# Of the body's diagonal: this near it passes through a key; by so much controls are tried.
+# The tolerance of keys, and the displacement of trial controls, relative to the body's diagonal.
 NEAR_DIAGONALS, TRIAL_DIAGONALS = 1e-2, 1e-2
 MAX_RUNS = 200
-# The tolerance of implicit steps, whose differences are taken.
+# The tolerance of implicit steps for finite differences.
 SOLVED_M_PER_S = 1e-6
 
 #: The frame, the vertices and their positions of a key.
@@ -266,13 +268,13 @@ def follow_keys(
     """Finds the smallest accelerations that bring a body through keys.
 
     They change linearly from frame to frame, and are of all its vertices by forces beside all
-    others, ``SoftBody.accelerations``, or of its pins, which leave their path by as much: d and its
-    change are zero at the start and grow by h² a and h a a frame of h seconds. The smallest have
-    the least ``Σ m |a|²``, or ``Σ |a|²`` of pins, over the frames. The search begins with those
-    that would serve without ground, colliders and contact, since what has landed answers to other
-    forces than what flies; of several minima it finds one near those.
+    others, ``SoftBody.accelerations``, or of its pins, which leave their path by as much: d and
+    its change are zero at the start and grow by h² a and h a a frame of h seconds. The smallest
+    have the least ``Σ m |a|²``, or ``Σ |a|²`` of pins, over the frames. The search begins with
+    controls that reach the keys without ground, colliders and contact, since a body on the ground
+    responds to other forces than a flying one; of several minima it finds one near those.
 
-    Where keys cannot be reached, they are the best that were found, and ``follows`` is false.
+    If the keys cannot be reached, the result is the best known control, and ``follows`` is false.
 
     Args:
         scene: to begin from.
@@ -295,7 +297,7 @@ def follow_keys(
     places = _all_checked(keys, followed, len(points))
     frames = max(key.frame for key in keys)
     options["integrator"] = integrator or ImplicitEuler(SOLVED_M_PER_S)
-    # Before it is searched without what there are no gradients through.
+    # Before the search without the parts that have no gradients.
     refuse_scene(prepared)
     kind = _kind(by)
 
@@ -338,7 +340,8 @@ class _Search:
         self.runs = 0
 
     def best(self, problem: _Problem, free: _Problem | None) -> LeastControl:
-        """The best, from what would serve without obstacles, where there are some."""
+        """Return the best control, starting from the best one without obstacles, if there are
+        any."""
         start = torch.zeros(problem.frames + 1, 3, problem.control.count, dtype=torch.float64)
         if free is not None and self._misses(problem, start):
             start = self._best_from(free, start).control
@@ -387,7 +390,7 @@ class _Control:
         #: That is controlled.
         self.body = scene.bodies[body]
         self._frames = frames
-        #: (n,) roots of what squares count for; they sum to one.
+        #: (n,) roots of the weights of squares; they sum to one.
         self.weights = self._weights()
 
     @property

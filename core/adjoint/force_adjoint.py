@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Back through what explicit steps pull against."""
+"""The adjoint of the forces in explicit steps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Elastic:
     Args:
         names: of quantities of (M,) numbers.
         works: of each of them the gradient, which grows.
-        rest: how the work changes with the rest shape; None where that is not asked for.
+        rest: the derivative of the work by the rest shape; None where that is not asked for.
     """
 
     names: tuple[str, ...]
@@ -74,10 +74,10 @@ class ForceAdjoint:
     kernels; autograd does the rest, such as a keyed stiffness with a gradient.
 
     Args:
-        system: whose forces they are.
+        system: the system of the forces.
         quantities: values by name, on autograd's tape or off it.
         grads: the gradients by those that require grad, which grow.
-        flowing: what of rest shapes is taken by others, by the index of the elasticity.
+        flowing: products by rest shapes that plastic flow takes, by the index of the elasticity.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ForceAdjoint:
         self._gradients = gradients = Gradients(system, solved=False)
         stays = bool(system.plastic_flow) and not flowing
         self._rest = {} if stays else _products(system, quantities, flowing)
-        # By the index of the elasticity; without those whose rest shapes are on the tape.
+        # Products by the index of the elasticity; without those whose rest shapes are on the tape.
         products = self._rest | flowing
         compiled = [
             index
@@ -146,7 +146,7 @@ class ForceAdjoint:
             self._grads["mass"] -= self._system.gravity.acceleration @ upstream
 
     def finish(self) -> None:
-        """Adds what compiled loops have found by moduli and rest shapes."""
+        """Add the gradients by moduli and rest shapes from compiled loops."""
         for loop in self._loops:
             for name, work in zip(loop.names, loop.works, strict=True):
                 if name in self._grads:

@@ -2,9 +2,9 @@
 """Derivatives of elastic and viscous forces by positions, velocities, moduli and rest shapes.
 
 That work is V w(D G, W G, …) of a tet, D, W, … the edges of positions and of other vectors at its
-vertices, and G its shape gradients. With X, Y, … its derivatives by these edges, V ∂w/∂(D G) is
-X G⁻ᵀ, so that the derivative by G is (DᵀX + WᵀY + …) G⁻ᵀ, for every material. What is in brackets
-does not name G: it is added up over steps.
+vertices, and G its shape gradients. With X, Y, … its derivatives by these edges, V ∂w/∂(D G) is X
+G⁻ᵀ, so that the derivative by G is (DᵀX + WᵀY + …) G⁻ᵀ, for every material. The terms in brackets
+are independent of G and are summed over steps.
 """
 
 from __future__ import annotations
@@ -115,8 +115,8 @@ class ElasticDerivativesKernel(ElasticityKernel):
         works: Tensor,
         rest: RestProducts | None = None,
     ) -> None:
-        """Adds what ``along`` gives to (3, N) ``out`` and (2, M) ``works``, and to ``rest`` how
-        that work changes with the rest shape, if anybody asks."""
+        """Add the result of ``along`` to (3, N) ``out`` and (2, M) ``works``, and the derivative
+        of that work by the rest shape to ``rest``, if given."""
         constants = self._constants
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
         _derivatives(
@@ -297,9 +297,9 @@ def _viscous_derivatives(
     over edges: X and Z, (9, M).
 
     With the edges D, the displacement's W, R = DᵀḊ + ḊᵀD, Q = DᵀW + WᵀD and T(R) = (a V S R V S +
-    b/2 tr(R V S) V S)/V, the forces D T(R) of ``green_strain`` do the work Q : T(R)/2 = R : T(Q)/2.
-    So X = W T(R) + Ḋ T(Q) and Z = D T(Q), and DᵀX + Wᵀ D T(R) + ḊᵀZ is Q T(R) + R T(Q). Elastic
-    forces, see ``elastic_derivatives``, add p V S to T(R), and what is theirs alone.
+    b/2 tr(R V S) V S)/V, the forces D T(R) of ``green_strain`` do the work Q : T(R)/2 = R :
+    T(Q)/2. Thus X = W T(R) + Ḋ T(Q) and Z = D T(Q), and DᵀX + Wᵀ D T(R) + ḊᵀZ is Q T(R) + R T(Q).
+    Elastic forces, see ``elastic_derivatives``, add p V S to T(R), and their own terms.
 
     Args:
         state: positions, velocities and the displacement, (3, N) each.

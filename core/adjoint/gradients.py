@@ -34,7 +34,7 @@ class Gradients:
     """The gradients of a system's energies on autograd's tape.
 
     Args:
-        system: whose energies they are.
+        system: the system of the energies.
         solved: whether implicit steps take them.
     """
 
@@ -46,7 +46,7 @@ class Gradients:
         self.left_out: set[int] = set()
         self.viscosities = [TapeViscosity(part) for part in system.viscosities]
         self._forces = TapeForces(system)
-        # Also where nothing is damped now: by the damping there is a derivative.
+        # Also without damping now: the derivative by the damping is not zero.
         self._carried = CarriedDamping.of(system)
         #: Between surfaces; None where they do not touch.
         self.contact: TapeContact | None = None

@@ -2,13 +2,13 @@
 """Derivatives of explicit steps' contact with the ground, backwards.
 
 A vertex is lifted to the root u of u − s + κ β'(u) = 0, s its height before and κ the stiffness
-over mass times the squared time, so that du = (ds − β'(u) dκ) / (1 + κ β''(u)). By what its speed
-changes, friction stops it or slows it down.
+over mass times the squared time, so that du = (ds − β'(u) dκ) / (1 + κ β''(u)). Friction stops or
+slows it in proportion to the change of its speed.
 
-``embedded_obstacle_barrier`` ends its sweeps before forces have converged: what is differentiated
-is what it did, by going back through the sweeps that it took down, point by point.
-A point is lifted to the root u of u − s + k β'(u) = 0, s its height without its own force and
-k = c w/d̂ of its compliance c, so that du = (ds − β'(u) dk) / (1 + k β''(u)), by the force −w β'(u).
+``embedded_obstacle_barrier`` ends its sweeps before forces have converged. The recorded sweeps are
+differentiated as they are, backwards and point by point. A point is lifted to the root u of u − s
++ k β'(u) = 0, s its height without its own force and k = c w/d̂ of its compliance c, so that du =
+(ds − β'(u) dk) / (1 + k β''(u)), by the force −w β'(u).
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def contact_back(
         row, v = rows[k], places[k]
         change, ratio, stiffness = _lift(ground, row, heights[k])
         x, y = velocities[0, k], velocities[1, k]
-        # Where a vertex is stopped, its way in the step is taken back too.
+        # A stopped vertex also loses its displacement in the step.
         px, py = step * grad_positions[0, v], step * grad_positions[1, v]
         grad_change, speed = grad_velocities[2, v], math.sqrt(x * x + y * y)
         if speed > ground.static[row] * change:
@@ -149,8 +149,8 @@ class PointTrace(NamedTuple):
     Args:
         points: (P,) of all.
         normal, friction: (A, P, 2) and (B, P, 4) as ``SweepTrace`` has them.
-        falls: how many sweeps let normal forces fall.
-        sticks: how many of those of friction took the static coefficient.
+        falls: the number of sweeps in which normal forces fall.
+        sticks: the number of friction sweeps with the static coefficient.
         slides: (P,) whether points have come to slide.
         normal_forces, friction_forces: (P,) and (P, 2) in the end.
     """
@@ -206,7 +206,7 @@ def point_contact_back(
     _keep_pushed(pushed, later, grad)
     for axis in range(2):
         for v in vertices:
-            # What friction changes of a velocity, it changes of the way in the step.
+            # Friction changes the displacement in the step as it changes the velocity.
             grad.velocities[axis, v] += step * grad.positions[axis, v]
     _friction_back(points, trace, out, grad)
     for j in range(len(pushed)):

@@ -30,21 +30,21 @@ from .refusals import chosen_body
 
 FloatArray = NDArray[np.float64]
 
-# Of what a step promises to gain, and gains: less makes the trust region smaller, more makes it
-# larger.
+# Actual over predicted decrease of a step: below the first ratio the trust region shrinks, above
+# the second it grows.
 POOR_GAIN, GOOD_GAIN = 0.1, 0.75
-# How the radius changes then.
+# The factors on the radius.
 SHRINKAGE, GROWTH = 0.5, 2.0
-# Of what is missed, the least that a step must promise.
+# The least predicted decrease of a step, relative to the present miss.
 LEAST_PROMISE = 0.05
-# Of what is near enough: steps that change what is missed by less are not tried.
+# The least change of the miss, relative to the tolerance; steps with a smaller one are not tried.
 LEAST_CHANGE = 0.1
 
 
 class Miss(Protocol):
     """The (R,) distances by which a simulation with (K,) parameters misses its target."""
 
-    #: Simulations until now, and how many a Jacobian takes.
+    #: The number of simulations until now, and that of a Jacobian.
     runs: int
     jacobian_runs: int
 
@@ -65,24 +65,24 @@ def trust_region(
     max_runs: int,
     slope: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Parameters that are missed by as little as was found, and (R,) by what.
+    """Return the parameters with the smallest known miss, and that (R,) miss.
 
     Gauss–Newton steps within a trust region, from the best so far. Each simulation corrects the
     Jacobian along the step to it; where a step has gained too little one is asked for anew, unless
-    it is of that place or there are too few simulations left. Where it promises next to nothing,
-    or the region has become too small to matter, the search ends.
+    it is of that place or there are too few simulations left. The search ends if it predicts next
+    to no decrease, or if the region has become too small to matter.
 
     Source: Powell, "A hybrid method for nonlinear equations", in Rabinowitz (ed.), Numerical
     Methods for Nonlinear Algebraic Equations, 1970, with the corrections of Broyden, "A Class of
     Methods for Solving Nonlinear Simultaneous Equations", Mathematics of Computation 19, 1965.
 
     Args:
-        miss: is simulated.
-        start: (K,) where it begins.
-        radius: of the first trust region.
-        near: norm of what is missed that is enough.
-        max_runs: simulations of ``miss`` at most.
-        slope: (R, K) Jacobian to begin with, about as it is there; None asks for one.
+        miss: the simulation.
+        start: (K,) initial parameters.
+        radius: the radius of the first trust region.
+        near: the norm of an acceptable miss.
+        max_runs: the most simulations of ``miss``.
+        slope: (R, K) approximate Jacobian at the start; None computes one.
 
     Raises:
         InstabilityError: when the simulation of the start, or its Jacobian, fails.
@@ -226,16 +226,16 @@ def hit_target(
     """Find the velocity at the start, and on request the spin, with which a body reaches a point at
     a frame, bounces on the way included.
 
-    The search begins with the throw that the body has. Where no throw like it hits, and where it
-    has none, it begins with a straight one. Where the target cannot be reached, the throw is the
-    best that was found, and ``hits`` is false.
+    The search begins with the throw that the body has. If no similar throw hits, or the body has
+    none, the search begins with a straight one. If the target cannot be reached, the result is the
+    best known throw, and ``hits`` is false.
 
     Args:
         scene: is simulated.
         target: (3,) in metres.
         frame: when it is to be there, 1 or later.
         body: index of it.
-        vertices: whose mean is to be there, of its tets; None is its centre of mass.
+        vertices: the tet vertices whose mean is to hit the target; None is its centre of mass.
         weights: (N,) of all of its tet vertices in that mean, instead.
         with_spin: whether the angular velocity may change, too.
         integrator, options: as for ``Simulator``.
@@ -341,7 +341,7 @@ class Throws:
         #: The distance to the target in metres.
         self.displacement = target - mean @ start_positions(body)
         self._radius = 0.5 * tet_mesh_of(body).diagonal
-        #: How near is a hit, in metres.
+        #: The largest distance of a hit, in metres.
         self.near = HIT_RATIO * max(float(np.linalg.norm(self.displacement)), self._radius)
         #: The speed with which it would go as far as its radius.
         self.slowest = self._radius / seconds

@@ -33,7 +33,7 @@ class FrictionChange:
 
     Args:
         gradients: that have F on autograd's tape, and contact that has begun the step.
-        objective: whose Hessian it is, at work on the step.
+        objective: the objective of the Hessian, during the step.
         positions: (3, N) where the step ended.
         step: with nothing on the tape.
         quantities: values by name, on autograd's tape or off it.
@@ -80,10 +80,10 @@ class FrictionChange:
         return product
 
 
-# Of the error's energy norm in units of the solution's.
+# The error in the energy norm, relative to the solution.
 TOLERANCE = 1e-7
-# Of the residual over the root of H's diagonal, where what is solved for is not symmetric; and of
-# the error of its preconditioner.
+# The residual over the root of H's diagonal, for asymmetric equations; and the error of their
+# preconditioner.
 RESIDUAL_TOLERANCE, PRECONDITIONER_TOLERANCE = 1e-7, 0.03
 
 
@@ -91,7 +91,7 @@ class TransposedSolve:
     """The solver of linear systems with the second derivatives H of a step.
 
     Args:
-        objective: whose second derivatives H are.
+        objective: the objective with the Hessian H.
     """
 
     def __init__(self, objective: IncrementalPotential) -> None:
@@ -120,7 +120,7 @@ class TransposedSolve:
 
         Args:
             rhs: (3, N) g.
-            more: of (3, N), what counts beside H.
+            more: a function of (3, N) tensors that is added to H.
             what: is solved for, in messages.
 
         Raises:
@@ -195,7 +195,7 @@ class _Step:
         seconds: of it.
         frame: that it belongs to.
         fractions: of that frame, when it began and ended.
-        converged: whether the searches did, with all that is prescribed where it should be.
+        converged: whether the searches converged, with prescribed objects at their targets.
     """
 
     before: State
@@ -217,7 +217,7 @@ class _TapeStage(NamedTuple):
     Args:
         step: as energies begin it.
         end: (3, N) leaf of the tape where it ended.
-        whole: (3, N) the same with what is prescribed.
+        whole: (3, N) the same with prescribed vertices.
         length: seconds since the step began.
         when: the frame and the fraction of it where it ends.
     """
@@ -233,8 +233,8 @@ class ImplicitRun:
     """Records the steps of a run, and goes back through them.
 
     A step ends at the x of G(x, s, p) = 0, the gradient of its incremental potential, with s the
-    state that it began at and p the quantities. Where L depends on x by g = ∂L/∂x, λ with
-    (∂G/∂x)ᵀ λ = g gives ∂L/∂s = −(∂G/∂s)ᵀ λ and ∂L/∂p = −(∂G/∂p)ᵀ λ (docs/gradients.md).
+    state that it began at and p the quantities. With g = ∂L/∂x and (∂G/∂x)ᵀ λ = g, λ gives ∂L/∂s =
+    −(∂G/∂s)ᵀ λ and ∂L/∂p = −(∂G/∂p)ᵀ λ (docs/gradients.md).
 
     Args:
         system: that is carried on.
@@ -243,7 +243,7 @@ class ImplicitRun:
 
     def __init__(self, system: System, stepper: ImplicitStepper) -> None:
         self._system, self._stepper = system, stepper
-        # It takes energy from a step after its end, of which the way back would know nothing.
+        # It removes energy after the end of a step, which has no adjoint.
         stepper.energy_watch = None
         self._objective = IncrementalPotential(system, with_contact=False)
         self._gradients = Gradients(system, solved=True)
@@ -293,7 +293,7 @@ class ImplicitRun:
             for name, value in quantities.items()
             if value.requires_grad
         }
-        # By the positions and velocities, by those a step before, and by the plastic strain.
+        # Gradients by positions and velocities, by those a step before, and by the plastic strain.
         adjoint = [torch.zeros_like(self._system.rest_positions()) for _ in range(4)]
         adjoint.append(torch.zeros_like(self._plasticity.strain(None)))
         for steps, (grad_positions, grad_velocities) in zip(
@@ -307,7 +307,7 @@ class ImplicitRun:
                     continue
                 adjoint = self._step_back(step, adjoint, quantities, grads, solve)
             if steps[0].before.previous is None:
-                # What lies before is not read.
+                # Earlier values are not read.
                 adjoint[2:4] = [torch.zeros_like(part) for part in adjoint[2:4]]
         for name, value in zip(("positions", "velocities"), adjoint[:2], strict=True):
             if name in grads:
@@ -322,7 +322,7 @@ class ImplicitRun:
         grads: dict[str, Tensor],
         solve: TransposedSolve,
     ) -> list[Tensor]:
-        """The adjoint of the state that the step began at; adds to what is found."""
+        """The adjoint of the state that the step began at; adds to the gradients."""
         if not step.converged:
             raise InstabilityError(
                 f"{self._system.names}: no gradient through frame {step.frame + 1}. Its steps did "

@@ -28,7 +28,7 @@ from .refusals import chosen_body
 from .simulations import simulate
 
 MAX_ITERATIONS = 40
-# Of the loss, what its slope must be for stiffness to matter.
+# The least slope of the loss, relative to it, at which stiffness matters.
 LEAST_SLOPE = 1e-9
 # A body is in a shape already where it is within so much of how far that is bent, or of the body's
 # diagonal and its distance from the origin, which shapes of single precision are rounded by.

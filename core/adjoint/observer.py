@@ -5,6 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-#: Hears after each step the loss in metres, and how much of the most work is done, 0 … 1. What it
-#: raises ends the search.
+#: Hears after each step the loss in metres, and how much of the most work is done, 0 … 1.
+#: Exceptions that it raises end the search.
 Observer = Callable[[float, float], object]

@@ -22,7 +22,7 @@ class PlasticAdjoint:
     """Between the steps that forces are taken back through.
 
     Args:
-        system: whose tets flow, if any do.
+        system: a system with or without plastic flow.
         quantities: values by name, on autograd's tape or off it.
         grads: the gradients by those that require grad, which grow.
     """
@@ -113,7 +113,7 @@ class CompiledPlasticAdjoint:
     differentiates are so by shape gradients, others report these through ``products``.
 
     Args:
-        system: whose tets flow.
+        system: a system with plastic flow.
         quantities: values by name, on autograd's tape or off it.
         grads: the gradients by those that require grad, which grow.
     """

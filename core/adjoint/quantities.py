@@ -40,7 +40,7 @@ from ..system import System
 from ..tet_energies import fill
 from ..tracked import is_tracked, plain, refuse_tracked, tracked
 
-#: What can be differentiated by, as it stands in a scene.
+#: The names of differentiable quantities in a scene.
 _KNOWN = re.compile(
     r"gravity|ground\.(height|friction|kinetic_friction)|bodies\[\d+\]\.(density|velocity"
     r"|angular_velocity|initial_positions|initial_velocities|damping|stiffness_damping|viscosity|pin_path|friction"
@@ -308,8 +308,8 @@ class ForceQuantities:
 
 
 class RestQuantities:
-    """The quantities of rest shapes: by the formulas of ``TetMesh``, where a rest shape requires
-    grad; else its numbers.
+    """The quantities of rest shapes. If a rest shape requires grad, they follow the formulas of
+    ``TetMesh``; else its numbers.
 
     Args:
         system: of the scene with numbers alone.
@@ -421,22 +421,22 @@ def at_time(
     return tet_shapes(quantities[f"modelled {index}"] + moved, tets)
 
 
-#: What time steps read, by name: ``mass`` (N,), ``damping`` (N,) in 1/s, ``gravity`` (T, 3),
-#: ``pins`` (T, 3, P), ``positions`` and ``velocities`` (3, N) at the start. Of the i-th elasticity
-#: Lamé's ``mu i`` and ``lam i`` (M,) and ``factor i`` (T,) on them, and of rest shapes that require
-#: grad ``volumes i`` (M,) and ``shape gradients i`` (3, 3, M), and where tets flow ``flow i``
-#: (5, M), as ``TetFlow`` takes it, and where rest shapes change ``amounts i`` (T, K),
-#: ``displacements i`` (K, n, 3) and ``modelled i`` (n, 3); of the i-th viscosity
-#: ``shear i`` and ``bulk i`` (M,), in Pa s, and ``viscous factor i`` (T,); of the i-th force
-#: ``stiffness i`` (P,) in N/m, ``dashpots i`` (P,) in N s/m and ``targets i`` (T, 3, P) of goals,
-#: of others ``parameters i`` (T, …) as its channel has them, and ``masses i`` (N,) where it acts by
-#: mass, and ``at rest i`` of a target volume, in m³. Of the ground ``height``, ``weights`` (S,) in
-#: N, ``static`` and ``kinetic`` (S,), and ``diagonals`` (N,) of bodies. Of contact ``contact
-#: stiffness``, ``contact distance``, ``contact static`` and ``contact kinetic``, (O, O) of every
-#: two objects. Of attachments ``attached`` (A,) in N/m.
+#: The inputs of time steps by name: ``mass`` (N,), ``damping`` (N,) in 1/s, ``gravity`` (T, 3),
+#: ``pins`` (T, 3, P), ``positions`` and ``velocities`` (3, N) at the start. The i-th elasticity
+#: has Lamé's ``mu i`` and ``lam i`` (M,) and ``factor i`` (T,) on them; for rest shapes that
+#: require grad ``volumes i`` (M,) and ``shape gradients i`` (3, 3, M); with plasticity ``flow i``
+#: (5, M) in the order of ``TetFlow``; and for changing rest shapes ``amounts i`` (T, K),
+#: ``displacements i`` (K, n, 3) and ``modelled i`` (n, 3). The i-th viscosity has ``shear i`` and
+#: ``bulk i`` (M,), in Pa s, and ``viscous factor i`` (T,). The i-th force has ``stiffness i`` (P,)
+#: in N/m, ``dashpots i`` (P,) in N s/m and ``targets i`` (T, 3, P) for goals, and ``parameters i``
+#: (T, …) of its channel for others; forces by mass have ``masses i`` (N,), and a target volume has
+#: ``at rest i`` in m³. The ground has ``height``, ``weights`` (S,) in N, ``static`` and
+#: ``kinetic`` (S,), and ``diagonals`` (N,) of bodies. Contact has ``contact stiffness``, ``contact
+#: distance``, ``contact static`` and ``contact kinetic``, (O, O) for every two objects.
+#: Attachments have ``attached`` (A,) in N/m.
 Quantities = dict[str, Tensor]
 
-# Of a plasticity, in the order of ``TetFlow``; and of a body without.
+# The constants of a plasticity in the order of ``TetFlow``; and of a body without.
 _PLASTIC = ("yield_stress", "hardening", "creep_time", "limit")
 _ELASTIC: tuple[Any, ...] = (math.inf, 0.0, 0.0, math.inf)
 

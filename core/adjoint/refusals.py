@@ -37,7 +37,7 @@ def refuse_scene(scene: Scene) -> None:
     """Refuse a scene that gradients cannot pass through.
 
     Raises:
-        SceneError: on what of a scene there is no derivative of.
+        SceneError: if a part of the scene has no derivative.
     """
     for what in _unsupported(scene):
         raise SceneError(f"There are no gradients through {what}; leave it out.")
@@ -108,7 +108,7 @@ def refuse_flow(scene: Scene) -> None:
     """Refuse plastic flow where the rest depends on its history.
 
     Raises:
-        SceneError: where the equilibrium depends on the plastic flow on the way to it.
+        SceneError: if the equilibrium depends on the plastic flow on the way to it.
     """
     names = [body.name for body in scene.bodies if body.plasticity is not None]
     if names:
@@ -123,7 +123,7 @@ def refuse_for_rest_shape(scene: Scene) -> None:
     """Refuse to search for a rest shape that changes by itself.
 
     Raises:
-        SceneError: where a rest shape changes by itself.
+        SceneError: if a rest shape changes by itself.
     """
     for body in scene.bodies:
         if body.changes_rest_shape:
@@ -137,8 +137,8 @@ def refuse_contact(scene: Scene, contact: MeshContact | None, positions: Tensor)
     """Refuse surfaces in contact where a rest shape is sought.
 
     Raises:
-        SceneError: where surfaces touch at (3, N) positions. They push as hard as they are near,
-            and no rest shape brings them to where they push as hard as they have to.
+        SceneError: if surfaces touch at (3, N) positions. They push as hard as they are near, and
+            no rest shape brings them to where they push as hard as they have to.
     """
     if contact is None or not (touching := contact.objects_in_contact(positions)):
         return
@@ -156,8 +156,8 @@ def refuse_sliding(scene: Scene) -> None:
     """Refuse fields and friction where a rest shape is sought.
 
     Raises:
-        SceneError: on what no rest shape is sought with: fields, which go by masses that it has a
-            part in, and friction, with which an equilibrium depends on the path to it.
+        SceneError: for fields, since masses depend on the rest shape, and for friction, since an
+            equilibrium with it depends on the path.
     """
     fields = [force.name for force in scene.forces if isinstance(force, ForceField)]
     if fields:
@@ -174,7 +174,7 @@ def refuse_sliding(scene: Scene) -> None:
         )
 
 
-# Of a body: the viscosity that a loss factor stands for goes by these.
+# The quantities of a body on which the viscosity for a loss factor depends.
 _VIBRATION = ("density", "viscosity", "stiffness", "mesh.vertices", "material.")
 
 
@@ -252,7 +252,7 @@ def _refuse_reshaped(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
     raise SceneError(f"There are no gradients by a rest shape ({places[0]}) with {what}.")
 
 
-# Of a body, which it begins at.
+# The quantities of a body's initial positions.
 _PLACES = ("initial_positions", "pin_path", "rest_shape.amounts", "rest_shape.displacements")
 
 

@@ -93,12 +93,12 @@ class RestShapeChange:
 #: (N, 3) of the vertices of a body, in metres.
 Positions = NDArray[np.float64]
 
-# Of the largest body's diagonal: a Newton step that is no longer ends the search, and an
-# equilibrium this near is where bodies were modelled.
+# The shortest Newton step of the search, and the distance of an equilibrium that counts as the
+# modelled shape, relative to the largest body's diagonal.
 STEP_DIAGONALS, KEPT_DIAGONALS = 1e-5, 1e-3
 LINEAR_TOLERANCE = 1e-3
 MAX_ITERATIONS, MAX_GROWTH = 20, 4.0
-# The load grows from none to the whole by shares of it, of which the least ends the search.
+# The first and the least increment of the load, relative to the whole load.
 FIRST_LOAD_STEP, MIN_LOAD_STEP = 0.5, 1.0 / 256.0
 
 
@@ -109,7 +109,8 @@ class SagFree:
     Args:
         scene: with tetrahedra whose rest shape is the one found, and which start where they were
             modelled.
-        distance: by how much any vertex is away from there at equilibrium, at most, in metres.
+        distance: the largest distance of a vertex from its modelled position at equilibrium, in
+            metres.
         _settled: the simulator that came to rest there.
     """
 
@@ -119,7 +120,7 @@ class SagFree:
 
     @cached_property
     def is_stable(self) -> bool:
-        """Whether a body that is pushed comes back; what is very soft may buckle in the end. It
+        """Whether a body that is pushed comes back; very soft bodies may buckle in the end. It
         takes a factorization and a solve when it is first asked for."""
         return _is_stable(self._settled.system, self._settled.state.positions)
 
@@ -128,8 +129,8 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
     """Finds rest shapes whose equilibrium under gravity, pins, goals and a ground without friction
     is the start shape. Colliders and bodies may be near, as long as nothing touches there.
 
-    Newton's method on the forces there, as a function of the rest shape, under a growing load. What
-    is pinned has its rest shape where it is.
+    Newton's method on the forces there, as a function of the rest shape, under a growing load. The
+    rest shape of pinned vertices is their position.
 
     Args:
         observe: hears after each of its steps how far that moved the rest shape, and of how much of
@@ -168,7 +169,7 @@ def sag_free(scene: Scene, *, observe: Observer | None = None) -> SagFree:
 
 
 def _refuse_unheld(scene: Scene) -> None:
-    """Forces and a ground may bear a body, and what joins bodies may hold one by another."""
+    """Forces and a ground may carry a body, and joints may hold one body by another."""
     if scene.ground is not None or scene.forces or scene.attaches_bodies:
         return
     free = [body.name for body in scene.bodies if not _has_pins_or_goals(body)]

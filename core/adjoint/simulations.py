@@ -32,7 +32,8 @@ from .refusals import (
     refuse_system,
 )
 
-#: From the (3, N) gradients by what came out, and quantities as leaves, to those by the quantities.
+#: A function from the (3, N) gradients by the results, and the quantities as leaves, to the
+#: gradients by quantities.
 PullBack = Callable[[list[Tensor], Quantities], dict[str, Tensor]]
 
 
@@ -58,10 +59,10 @@ def simulate(
     friction of contact; friction of mesh colliders.
 
     Args:
-        scene: whose bodies have tetrahedra, or are filled with them first.
+        scene: the scene; bodies without tetrahedra are filled with them first.
         integrator: ``ImplicitEuler`` by default; ``BDF2``, ``SDIRK2``, or an explicit one with
             fixed steps.
-        frames: how many.
+        frames: the number of frames.
         frame_time, substeps, results: as for ``Simulator``.
 
     Raises:
@@ -252,7 +253,7 @@ class _Run(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> Any:
         threads = torch.get_num_threads()
-        # As in ``Simulator``: what is left to torch is short.
+        # As in ``Simulator``: the work of torch is short.
         torch.set_num_threads(1)
         try:
             grads = ctx.derive(ctx.saved_tensors, [part.contiguous() for part in upstream])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Energies of tets, plastic flow and forces on autograd's tape.
 
-Formulas and sources: ``core/potentials/plastic_flow.py`` and ``yielding_elasticity.py``. What is
-there by principal stretches is here by L = ½ ln FᵀF, of which all is a function in the same axes.
+Formulas and sources: ``core/potentials/plastic_flow.py`` and ``yielding_elasticity.py``. The
+functions of principal stretches there are functions of L = ½ ln FᵀF here, with the same axes.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def material_of(material: Material, mu: Tensor, lam: Tensor) -> Material:
 
 
 def with_rest(tets: Tets, volumes: Tensor, gradients: Tensor) -> Tets:
-    """The same tets, of which passes on autograd's tape read other rest shapes.
+    """Return the same tets with other rest shapes for passes on autograd's tape.
 
     Args:
         volumes: (M,) in m³.
@@ -174,7 +174,7 @@ def pulled_back(tets: Tets, corners: Tensor, stress: Tensor, template: Tensor) -
     return torch.zeros_like(template).index_add(1, corners, forces.reshape(3, -1))
 
 
-#: Of numbers.
+#: A function of tensors.
 Function = Callable[[Tensor], Tensor]
 #: (f(a) − f(b)) / (a − b), or the derivative where a and b are the same.
 Quotient = Callable[[Tensor, Tensor], Tensor]
@@ -238,9 +238,9 @@ class _Symmetric(torch.autograd.Function):
         return vectors @ (shares * turned) @ vectors.mT, None, None
 
 
-# Of the length of a step: a shorter creep time is none.
+# The least creep time relative to a step; a shorter one is zero.
 _LEAST_CREEP_RATIO = 1e-3
-# Of a bar: what is less has no direction.
+# The least bar strain with a direction.
 _LEAST_STRAIN = 1e-12
 
 
@@ -251,7 +251,7 @@ class _Flowing:
     Args:
         which: (A,) their indices.
         deviator: (A, 3, 3) of L; ``size`` (A,) its norm, ``mean`` (A,) a third of the trace of L.
-        mu, threshold: (A,) shear modulus, and yield stress with what it has hardened by, in pascal.
+        mu, threshold: (A,) shear modulus, and yield stress including hardening, in pascal.
         hardening: (A,) in pascal, ``relaxed`` (A,) 1 − e^(−h/τ), ``limit`` (A,).
     """
 
@@ -281,7 +281,7 @@ class TapePlasticity:
     ``PlasticFlow`` has it.
 
     Args:
-        system: whose tets flow.
+        system: a system with plastic flow.
     """
 
     def __init__(self, system: System) -> None:
@@ -457,7 +457,7 @@ def _scaled(factors: Tensor, matrices: Tensor) -> Tensor:
     return factors[:, None, None] * matrices
 
 
-#: Whose functions are here.
+#: The forces with functions in this module.
 KNOWN_FORCES = (
     *(VertexAccelerations, Pressure, TargetVolume, DragForce, FieldForce),
     *(Buoyancy, FluidDrag),
@@ -468,7 +468,7 @@ class TapeForces:
     """The forces of a system on autograd's tape.
 
     Args:
-        system: whose forces they are.
+        system: the system of the forces.
     """
 
     def __init__(self, system: System) -> None:
@@ -568,7 +568,7 @@ def _field_acceleration(
     """Return the (3, N) force of a field over masses, in m/s², as ``FieldForce`` has it: linear
     about the start.
     """
-    # What is no function of the start has a slope of zero there.
+    # Values that do not depend on the start have a zero derivative by it.
     start = step.start if step.start.requires_grad else step.start.detach().requires_grad_()
     response = force.law(parameters, start)
     pulled = -response.push

@@ -48,7 +48,7 @@ class ClosestPoints:
     """The closest points of pairs, on the lines and planes of their features.
 
     Args:
-        collisions: K pairs, whose features stay what they are.
+        collisions: K pairs with constant features.
     """
 
     def __init__(self, collisions: NormalCollisions) -> None:
@@ -346,8 +346,8 @@ class TapeContact:
     def _limits(
         self, corners: Tensor, difference: Tensor, shares: Tensor, quantities: Quantities
     ) -> tuple[Tensor, Tensor]:
-        """(K,) μ N in newtons, and by what share it drops once a pair slides, as
-        ``ContactFriction`` has them."""
+        """Return (K,) μ N in newtons, and its relative drop once a pair slides, as in
+        ``ContactFriction``."""
         squares = self._activation(quantities).square()
         square = difference.square().sum(1)
         ratios = (square / squares).clamp(max=1.0)

@@ -49,8 +49,8 @@ class OffPatternBlocks:
         """The rows and columns of unknowns in a sparse matrix over all vertices.
 
         Args:
-            matrix: (3N, 3N) symmetric; rows are 3 × vertex + component. Of block rows, no block may
-                be there twice.
+            matrix: (3N, 3N) symmetric; rows are 3 × vertex + component. In block rows, no block
+                may occur twice.
             vertex_to_unknown: (N,) the unknown of each vertex, -1 where it is none.
             size: of unknowns.
         """
@@ -217,7 +217,8 @@ class ElementMap:
 
     @cached_property
     def segments(self) -> list[tuple[Tensor, Tensor]]:
-        """Starts and sources on the device: of what is added as it is, and what is transposed."""
+        """Return starts and sources on the device, of blocks that are added as they are, and of
+        transposed ones."""
         numbers, transposed = np.maximum(self.codes, ~self.codes), self.codes < 0
         segments = []
         for chosen in (~transposed, transposed):
@@ -344,7 +345,7 @@ class ScalarRows:
         order = np.empty(places.size, dtype=np.int32)
         order[places.ravel()] = np.arange(places.size)
         offsets = 3 * (len(pattern.columns) * _AXES[:, None] + pattern.offsets[:-1])
-        # Where each entry lies among (B, 9) blocks.
+        # The place of each entry among (B, 9) blocks.
         self._order = torch.as_tensor(order)
         self._zero = torch.zeros(3 * pattern.size, dtype=dtype)
         self._off_pattern_matrix: Tensor | None = None
@@ -366,7 +367,8 @@ class ScalarRows:
 
     def matvec(self, vector: Tensor) -> Tensor:
         """(3, n) product with a (3, n) vector."""
-        # Added to zero: some builds multiply what was in the memory of a result by zero instead.
+        # Added to zero, since some builds multiply the previous memory of a result by zero
+        # instead.
         product = torch.addmv(self._zero, self._matrix, vector.view(-1))
         if self._off_pattern_matrix is not None:
             product = torch.addmv(product, self._off_pattern_matrix, vector.view(-1))

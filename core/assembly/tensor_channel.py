@@ -22,7 +22,7 @@ class TensorChannel:
 
     def __init__(self, samples: Tensor, per_frame: int = 1) -> None:
         self.samples, self.per_frame = samples, per_frame
-        #: Of explicit steps, many lie between the same two samples.
+        #: Many explicit steps lie between the same two samples.
         self._last_rate: tuple[tuple[int, int, float], Tensor] | None = None
 
     @staticmethod

@@ -20,12 +20,13 @@ from ..kernels.deformation import volume_ratios_on_cpu, write_rest_shape
 from ..math3.torch_matrices import det3, inverses3, matmul3
 from .block_matrix import CORNER_PAIRS, BlockPattern, ElementMap
 
-# Of a symmetric 3 × 3 matrix, row by row.
+# The upper triangle of a symmetric 3 × 3 matrix, row by row.
 _UPPER = tuple((i, j) for i in range(3) for j in range(i, 3))
 
 
 class Tets:
-    """The tets that share a potential; what not all evaluators need is made when first asked for.
+    """The tets that share a potential; arrays that not all evaluators need are made at their first
+    use.
 
     Args:
         meshes: (index of its first vertex, mesh) for each body.
@@ -38,7 +39,7 @@ class Tets:
         corners = self.corners = torch.cat(
             [torch.as_tensor(mesh.tets.T + first) for first, mesh in meshes], dim=1
         ).to(template.device, torch.int32)
-        #: Where the blocks of ``CORNER_PAIRS`` go in a pattern; kept for the last one.
+        #: The places of the blocks of ``CORNER_PAIRS`` in a pattern; kept for the last one.
         self.element_map: Callable[[BlockPattern], ElementMap] = lru_cache(maxsize=1)(
             lambda pattern: pattern.locate(corners.cpu().numpy())
         )
@@ -91,7 +92,7 @@ class Tets:
             gradients: (3, 3, M) of the shape functions of corners 1 to 3, in 1/m.
         """
         self.rest_changes += 1
-        # In place: what CUDA has recorded reads these.
+        # In place, since recorded CUDA graphs read these.
         self.shape_gradients[1:] = gradients
         torch.neg(gradients.sum(0), out=self.shape_gradients[0])
         torch.mul(self.volumes, matmul3(gradients, gradients.transpose(0, 1)), out=self.metric)
@@ -110,7 +111,7 @@ class Tets:
             self.forget_passes(is_written=True)
             return
         gradients, determinants = inverses3(self.edges(positions))
-        # In place: what CUDA has recorded reads these.
+        # In place, since recorded CUDA graphs read these.
         torch.mul(determinants, 1.0 / 6.0, out=self.volumes)
         torch.reciprocal(self.volumes, out=self.inverse_volumes)
         self.set_rest_gradients(gradients)
@@ -140,7 +141,7 @@ class Tets:
         self.forget_passes(is_written=True)
 
     def forget_passes(self, is_written: bool) -> None:
-        """Makes anew what passes read, when next asked for.
+        """Drop the arrays that passes read; they are made again at their next use.
 
         Args:
             is_written: whether the arrays of the compiled loops have been given other rest shapes,
@@ -152,7 +153,7 @@ class Tets:
             self.__dict__.pop(name, None)
 
     _is_written = False
-    #: How often they have been given other rest shapes.
+    #: The number of changes of rest shapes.
     rest_changes = 0
 
     def edges(self, vectors: Tensor) -> Tensor:

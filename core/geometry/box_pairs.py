@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Which axis-aligned boxes overlap, without a Python loop over boxes.
 
-Boxes are sorted by size, each class twice as large as the one before. Those of a class are points
-in a grid as coarse as they are; they are asked for by boxes that are no larger, so that none has to
+Boxes are sorted by size, each class twice as large as the one before. The boxes of a class are
+points in a grid of their size; they are asked for by boxes that are no larger, so that none has to
 look at many cells.
 """
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Move the vertices of a cage so that the mesh refined from it comes close to a target.
 
-A subdivision makes points S x of vertices x. Of few vertices no x puts all points where they are
-wanted, q; that of the least |S x − q|² + λ Σ d |x − x₀|² is nearest, with the diagonal d of SᵀS and
-x₀ where the cage would be by itself, which decides what is hardly seen. Points that come to lie
-outside of the wanted surface would reach into what that touches: they are asked for farther inside,
-again and again. Every affine motion is followed exactly.
+A subdivision makes points S x of vertices x. With few vertices no x puts all points at their
+targets q; the nearest one minimizes |S x − q|² + λ Σ d |x − x₀|², with the diagonal d of SᵀS and
+the unfitted cage x₀, which decides the hardly visible parts. Points outside of the target surface
+would reach into objects in contact, so their targets are moved farther inside, several times.
+Every affine motion is followed exactly.
 
 The least squares are solved by conjugate gradients, preconditioned by the diagonal; numpy alone.
 """
@@ -27,9 +27,9 @@ IndexArray = NDArray[np.intp]
 #: λ.
 CAGE_WEIGHT = 0.1
 ITERATIONS = 3
-#: How often points are asked for farther inside, and by how many times what they are outside.
+#: The rounds in which targets are moved inside, and the displacement relative to the excess.
 ROUNDS, OVERSHOOT = 3, 2.0
-# Of terms that are multiplied at once.
+# The number of terms that are multiplied at once.
 _CHUNK_TERMS = 1_000_000
 
 
@@ -49,7 +49,7 @@ class CageFit:
         self._first, self._second, self._product = self._products(count)
         is_own = self._first == self._second
         diagonal = np.bincount(self._first[is_own], self._product[is_own], minlength=count)
-        # What nothing is refined from stays where it is.
+        # Vertices without refined points stay where they are.
         self._diagonal = np.where(diagonal > 0.0, diagonal, 1.0)
 
     def fitted(self, cage: FloatArray, points: FloatArray, normals: FloatArray) -> FloatArray:
@@ -128,7 +128,7 @@ class CageFit:
         return keys // count, keys % count, values
 
 
-# Of the residual of the linear solve.
+# The tolerance of the linear solve's residual.
 _TOLERANCE_RATIO = 1e-10
 
 
@@ -167,11 +167,11 @@ def harmonic_extension(
         matrix = stiffness[unknown][:, unknown]
         jacobi = diags_array(1.0 / matrix.diagonal())
         for column in range(values.shape[1]):
-            # Of what is left of a constant: that is solved already.
+            # The constant part is solved already; the rest is solved for.
             rest = -(stiffness @ solution[:, column])[unknown]
             change, _ = cg(matrix, rest, rtol=_TOLERANCE_RATIO, M=jacobi)
             solution[unknown, column] += change
-    # Of obtuse tets linear elements leave those bounds, by a little.
+    # Linear elements exceed those bounds a little in obtuse tets.
     return np.clip(solution, low, high)
 
 

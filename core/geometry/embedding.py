@@ -25,7 +25,7 @@ _MIN_COORDINATE = -0.5
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """For each of V points, the tet vertices it follows and with what weights.
+    """The tet vertices and weights that each of V points follows.
 
     Attributes:
         indices: (V, K) vertices, int32: the four of one tet, or more of several.
@@ -45,7 +45,7 @@ class Embedding:
         unit.
         """
         corners = np.take(np.asarray(positions, dtype=np.float64), self.indices, axis=0)
-        # Of many columns more than twice as quick as einsum.
+        # More than twice as fast as einsum for many columns.
         points: FloatArray = np.matmul(self.weights[:, None], corners)[:, 0]
         return points
 
@@ -55,9 +55,9 @@ def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
 
     A point inside a tet follows that tet. A point outside all of them follows one close by: the
     one with the smallest sum of distance, over the mesh's edge length, and of extrapolation, its
-    most negative barycentric coordinate. Where the mesh knows what surface it was made from, points
-    close to that follow tets that it runs through: where tets overlap, those of its side of a gap.
-    Affine motions of the mesh are reproduced exactly.
+    most negative barycentric coordinate. If the mesh knows its original surface, points close to
+    that follow tets on it; among overlapping tets, those on their side of a gap. Affine motions of
+    the mesh are reproduced exactly.
 
     Raises:
         SceneError: a point is not finite.

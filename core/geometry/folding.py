@@ -23,8 +23,8 @@ EDGES = np.array(
 FULL_TURN = 2.0 * np.pi
 # The angles around an edge inside add up to one turn but for this rounding.
 TURN_TOLERANCE = 1e-6
-# Edges that are longer or shorter by less than this ratio cannot be folded: where the angles around
-# one add up to two turns, some of them have doubled, which takes more strain.
+# Edges with a smaller strain cannot be folded: if the angles around one sum to two turns, some of
+# them have doubled, which takes more strain.
 MAX_SAFE_STRAIN = 0.3
 
 
@@ -90,7 +90,7 @@ Triangles = NDArray[np.integer[Any]]
 Pairs = NDArray[np.intp]
 Flags = NDArray[np.bool_]
 
-# What opens from a common point or edge by more than this angle does not come near elsewhere.
+# Parts that open from a common point or edge by more than this angle do not come near elsewhere.
 MIN_OPENING_RAD = 0.05
 
 

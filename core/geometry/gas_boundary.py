@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from .groups import components, equal_rows
 from .tet_mesh import FACES, TetMesh
 
-# Of the volume around it: what is smaller is a bubble of the mesh rather than a hollow.
+# The least volume of a hollow, relative to the volume around it; a smaller one is a bubble of the
+# mesh.
 MIN_HOLLOW_VOLUME_RATIO = 1e-3
 
 Triangles = NDArray[np.int32]
@@ -89,8 +90,8 @@ def _parts(vertices: NDArray[np.float64], triangles: Triangles) -> NDArray[np.in
     """Return the (S,) part that each triangle belongs to: triangles around the same empty space are
     one part.
 
-    Two triangles with an edge in common are. Of several around an edge, where material is pinched,
-    those are that the empty space between them joins.
+    Two triangles with an edge in common are. At a pinched edge with several triangles, the empty
+    space joins them.
     """
     count = len(triangles)
     ends = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
@@ -124,7 +125,7 @@ def _joined_around_edge(
     order = np.lexsort((~opens, angles)).tolist()
     waiting: list[int] = []
     links = []
-    # Twice around: what is open at first closes at the end.
+    # Twice around, since a part that is open at first closes at the end.
     for place in [*order, *order]:
         if opens[place]:
             waiting.append(place)

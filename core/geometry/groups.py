@@ -17,7 +17,7 @@ def first_of_each(owner: NDArray[np.integer[Any]], *keys: NDArray[Any]) -> Indic
 
     Args:
         owner: (K,) numbers from 0 on.
-        keys: (K,) each, that entries are compared by: by the next where they are equal.
+        keys: (K,) keys to compare entries by; the next one decides between equal entries.
     """
     order = np.lexsort((*reversed(keys), owner))
     return order[np.flatnonzero(np.diff(owner[order], prepend=-1))]
@@ -48,8 +48,8 @@ def equal_rows(rows: NDArray[np.integer[Any]]) -> tuple[Indices, Indices]:
 
 
 def distinct_pairs(pairs: NDArray[np.integer[Any]]) -> Indices:
-    """The distinct ones of (K, 2) pairs of numbers from 0 on, in order. Of rows NumPy takes ten
-    times as long."""
+    """The distinct ones of (K, 2) pairs of numbers from 0 on, in order. NumPy takes ten times as
+    long for rows."""
     keys, base = _pair_keys(pairs)
     return np.stack(np.divmod(np.unique(keys), base), axis=1)
 
@@ -115,7 +115,7 @@ def components(count: int, links: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     Args:
         links: (L, 2) nodes that are connected.
     """
-    # Blender itself, which reads what imports this, does not have scipy.
+    # Blender itself imports this module, but does not have scipy.
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 # A place takes from so many points.
 NEIGHBOUR_COUNT = 4
-# Of the largest distance: what is nearer is taken for the point itself.
+# The distance of equal points, relative to the largest distance.
 MIN_DISTANCE_RATIO = 1e-9
 
 
@@ -29,6 +29,6 @@ def nearest_weights(
     distances, which = (
         table.reshape(len(places), count) for table in KDTree(points).query(places, k=count)
     )
-    # Where all are at one place, any weights are right.
+    # If all points coincide, any weights are right.
     weights = 1.0 / (distances + MIN_DISTANCE_RATIO * (distances.max() or 1.0))
     return which, weights / weights.sum(axis=1, keepdims=True)

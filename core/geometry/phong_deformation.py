@@ -72,9 +72,9 @@ class _Pairs:
 def near_boundary(mesh: TetMesh, points: FloatArray, normals: FloatArray) -> NearBoundary:
     """Find the boundary triangles close to points (P, 3), P > 0, all of them outside.
 
-    A point's home is the closest triangle, those that face another way counting as farther. Of the
-    triangles that an edge of a tet joins to it, each counts by how close it is: the weight falls
-    smoothly to zero where another is closer by the spread, and the spread goes to zero with the
+    A point's home is the closest triangle, those that face another way counting as farther. Each
+    triangle that an edge of a tet joins to the point is weighted by its distance: the weight falls
+    smoothly to zero when another one is closer by the spread, and the spread goes to zero with the
     distance.
 
     Args:
@@ -151,17 +151,17 @@ def embed_smoothly(
 
     Every vertex a has the deformation gradient F_a of the tets around it, their mean by volume. A
     point X in a tet follows its corners by Σ b_a (x_a + F_a (X - X_a) / 2), with its barycentric
-    coordinates b: the mean of linear interpolation and of what each corner alone would say. It is
-    exact for quadratic motions where the F_a are. A point outside follows the places P of the
-    boundary close to it, each by where P goes and Σ b_a F_a (X - P). Affine motions are
-    reproduced exactly.
+    coordinates b: the mean of linear interpolation and of the extrapolations from each corner. It
+    is exact for quadratic motions where the F_a are. A point outside follows the places P of the
+    boundary close to it, each by where P goes and Σ b_a F_a (X - P). Affine motions are reproduced
+    exactly.
 
     Args:
         mesh: at rest.
         points: (V, 3) in metres.
         linear: of the same points, by ``embed``.
-        normals: (V, 3) of the surface they belong to, by which it is known across from what they
-            lie; None where there is none.
+        normals: (V, 3) normals of their surface, which tell the opposite parts; None where there
+            is none.
         is_pinned: (N,) of vertices. A point that pinned ones alone carry follows them linearly, so
             that it stands still; from there on the deformation sets in gradually.
 

@@ -14,13 +14,13 @@ from .tet_mesh import TetMesh
 
 FloatArray = NDArray[np.float64]
 
-# How much the points count beside the shape of the tets: these hold off a thousandth of what the
-# points could not agree on without them.
+# The weight of points relative to the shape of tets, which takes a thousandth of the conflict
+# between points.
 POINT_WEIGHT = 1e3
 MAX_ITERATIONS = 20
-# Of the mesh's diagonal: what moves no farther in an iteration has come to rest.
+# The largest displacement in an iteration that counts as rest, relative to the mesh's diagonal.
 _TOLERANCE_RATIO = 1e-6
-# Of the residual of a linear solve.
+# The tolerance of a linear solve's residual.
 _RESIDUAL_RATIO = 1e-8
 
 

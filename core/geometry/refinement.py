@@ -2,8 +2,8 @@
 """Smaller triangles for a surface, well shaped where it is flat.
 
 Faces of many sides come as long thin triangles, all of whose edges would be split again and again.
-Where triangles lie in one plane, edges between them are therefore flipped until all are Delaunay
-(Lawson, "Software for C1 surface interpolation", 1977), before and after points are added.
+Edges between coplanar triangles are therefore flipped until all are Delaunay (Lawson, "Software
+for C1 surface interpolation", 1977), before and after points are added.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from .groups import numbered_pairs
 
-# In units of the size of a surface: what is so near to a plane lies in it, as meshes in single
-# precision have it.
+# The distance from a plane that counts as coplanar, relative to the size of a surface, because of
+# meshes in single precision.
 FLATNESS_RATIO = 1e-6
 # An edge is flipped where the sine of its two opposite angles together is below minus this. In a
 # regular polygon many edges are equally good.
 LEAST_SINE = 1e-6
-# Of edges within flat parts whose middles are nearer than this ratio of the longest that stays, one
-# is split at a time. A disc with 60 teeth gets 4562 points by 0, and 1478 to 1536 by 0.25 to 0.75;
-# from 1 on, regular meshes do not stay regular.
+# Only one of the edges within flat parts is split at a time if their midpoints are nearer than
+# this ratio of the longest allowed edge. A disc with 60 teeth gets 4562 points by 0, and 1478 to
+# 1536 by 0.25 to 0.75; from 1 on, regular meshes do not stay regular.
 SPACING_RATIO = 0.5
 # Digits of lengths and sines that tell edges apart.
 RANK_DIGITS = 6
@@ -97,8 +97,8 @@ def refined(surface: Triangulation, longest: float) -> Triangulation:
 def _far_apart(
     points: Points, edges: _Edges, ratios: NDArray[np.float64], long: Mask, longest: float
 ) -> Mask:
-    """(E,) the long edges without those within flat parts whose middle is near that of another one:
-    of what is not flat, or longer.
+    """Return (E,) a mask of long edges without edges within flat parts that have a midpoint near
+    that of an edge outside of flat parts or of a longer one.
 
     Args:
         ratios: (E,) of their lengths to ``longest``.
@@ -111,7 +111,7 @@ def _far_apart(
     pairs = tree.query_pairs(SPACING_RATIO * longest, output_type="ndarray")
     is_inner = edges.is_inner[which]
     rank = np.empty(len(which), dtype=np.intp)
-    # What rounding alone tells apart has the order of the edges.
+    # Values that differ by rounding only keep the order of the edges.
     order = np.lexsort((-ratios[which].round(RANK_DIGITS), is_inner))
     rank[order] = np.arange(len(which))
     later = np.where(rank[pairs[:, 0]] > rank[pairs[:, 1]], pairs[:, 0], pairs[:, 1])
@@ -127,7 +127,7 @@ def _edges_of(surface: Triangulation, flatness: float) -> _Edges:
     starts, stops = triangles.reshape(-1), np.roll(triangles, -1, axis=1).reshape(-1)
     ends, number = numbered_pairs(np.sort(np.stack([starts, stops], axis=1), axis=1))
     count = len(ends)
-    # Of each edge the place of the triangle that has it forwards, and of the one that has it back.
+    # The places of the triangles that contain each edge forwards and backwards.
     places = np.arange(3 * len(triangles))
     is_forward = starts < stops
     sides = np.zeros((count, 2), dtype=np.intp)

@@ -50,10 +50,9 @@ class TetsAround:
     def locate(
         self, maps: FloatArray, tets: Tets, points: FloatArray, near: IndexArray
     ) -> tuple[IndexArray, FloatArray, IndexArray]:
-        """(P,) the tet, of those around tets ``near`` (P,), that each point lies in or least
-        outside of, its least barycentric coordinate there, and the tet that might as well be it, or
-        -1: where tets overlap, those count first that have most corners in common with the one
-        that is near.
+        """Return the (P,) tets around tets ``near`` (P,) that contain each point or are nearest to
+        it, the least barycentric coordinates there, and equally good other tets, or -1. Among
+        overlapping tets, those with the most corners in common with the near one are preferred.
 
         Args:
             maps: (M, 4, 4) as ``barycentric_maps`` has them.
@@ -64,9 +63,9 @@ class TetsAround:
         return owner, least, rival
 
 
-# Of the places closest to a point, the triangle closest to it is among so many.
+# The number of nearest centroids that contain the closest triangle.
 _CANDIDATES = 12
-# Of an edge: rounding between triangles that are equally far.
+# The rounding of equal distances from triangles, relative to an edge.
 _SAME_DISTANCE = 1e-5
 
 

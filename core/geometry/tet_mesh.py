@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A tetrahedral mesh and what is constant over a simulation: volumes, gradients, surface."""
+"""A tetrahedral mesh and its constants in a simulation: volumes, gradients, surface."""
 
 from __future__ import annotations
 

@@ -138,8 +138,8 @@ def triangle_distance(
     0 where they cross. Triangles without area count as their edges.
 
     Args:
-        shared: (K, 3, 3) whether a corner of the first is one of the second: what has such corners
-            in common, an edge and another, or an edge and a triangle, is not compared.
+        shared: (K, 3, 3) whether a corner of the first is one of the second. Edges, and an edge
+            and a triangle, with common corners are not compared.
     """
     from .triangle_loops import measure  # numba, which Blender itself does not have
 
@@ -213,7 +213,8 @@ def orient_consistently(triangles: IndexArray) -> IndexArray:
     first, second, agree = _neighbours(triangles)
     if agree.all():
         return triangles
-    # Each triangle is two nodes of a graph, as it is and flipped; neighbours link what agrees.
+    # Each triangle is two nodes of a graph, as it is and flipped; neighbours link triangles that
+    # agree.
     other = 2 * second + ~agree
     links = np.stack([np.r_[2 * first, 2 * first + 1], np.r_[other, other ^ 1]], axis=1)
     labels = components(2 * len(triangles), links)

@@ -19,23 +19,23 @@ from .integrator import Integrator, TimeStepper
 from .stability import spectrum
 from .symplectic_euler import SymplecticEuler
 
-# Of the step that would just meet the tolerance.
+# The next step, relative to the one that would just meet the tolerance.
 SAFETY_FACTOR = 0.9
 # A step is at most so much longer, or shorter, than the one before.
 MAX_GROWTH_RATIO, MIN_GROWTH_RATIO = 2.0, 0.2
-# Of a frame: where steps this short do not meet the tolerance, none will.
+# The shortest step, relative to a frame. If it does not meet the tolerance, no step will.
 MIN_STEP_FRAME_RATIO = 1e-6
 
 
 @dataclass(frozen=True)
 class Adaptive(Integrator):
-    """Step doubling: a step counts where it and two of half its length end close together.
+    """Step doubling: a step is accepted if it ends close to two steps of half its length.
 
-    The two half steps are kept. Where the integrator is of order p, their distance grows with the
-    step to the power p + 1, which tells how long the next one may be.
+    The two half steps are the result. For an integrator of order p the distance grows with the
+    step to the power p + 1, which gives the length of the next step.
 
     Args:
-        integrator: takes the steps.
+        integrator: the integrator of the steps.
         tolerance: the largest distance of a vertex, in metres.
 
     Source: Hairer, Nørsett and Wanner, "Solving Ordinary Differential Equations I", 2nd edition,

@@ -11,7 +11,7 @@ from ..scene.integrator_table import INTEGRATORS
 from .adaptive import Adaptive
 from .integrator import Integrator
 
-#: What a user calls each integrator.
+#: The name of each integrator in the interface.
 NAMES = {name: row.label for name, row in INTEGRATORS.items()}
 
 

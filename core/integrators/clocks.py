@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Clocks of what is animated: where something is in its way, it lags and catches up later."""
+"""Clocks of animated objects, which lag at an obstacle and catch up later."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from ..system import System
 # rate by the next factor; one that does not multiplies it by the share that it went, at least by a
 # half, down to the least rate.
 MAX_RATE, RATE_GROWTH, MIN_RATE = 1.5, 1.25, 1.0 / 16.0
-# In frames: what is no farther behind at the end of one is not reported.
+# The least reported lag at the end of a frame, in frames.
 REPORTED_LAG_FRAMES = 0.5
 # Samples a frame of a missed path, and how near it comes by an object, in units of the way from one
 # to the next: the object gets there in its next step, and should not go farther than in others.
 SAMPLES, NEAR_RATIO = 4, 0.05
-# Of a frame, what rounding may leave.
+# Rounding, relative to a frame.
 ROUNDING = 1e-12
 
 
 class Clocks:
-    """Clocks that say how far each collider, and the pins of each body, are on their paths.
+    """Clocks with the progress of each collider, and of the pins of each body, on their paths.
 
     An object lags as a whole, and its clock replays the path that it has missed, since a short cut
-    might lead through other things. Where the path has come back to where the object is held, what
-    is between is left out.
+    might lead through other objects. If the path has returned to the position of the blocked
+    object, the part between is left out.
 
     Args:
-        surface: its objects, bodies first, have a clock each.
-        system: with the pins of its bodies.
+        surface: the collision surface; each of its objects, bodies first, has a clock.
+        system: the system, with the pins of its bodies.
     """
 
     def __init__(self, surface: CollisionSurface, system: System) -> None:
@@ -70,8 +70,8 @@ class Clocks:
         """Begins a frame.
 
         Args:
-            saved: what ``saved`` was when the last one ended.
-            frame: the one before it.
+            saved: the value of ``saved`` at the end of the last frame.
+            frame: the index of the frame before.
             positions: (3, N) of the vertices of bodies, in metres.
             colliders: (C, 3) of those of colliders.
         """
@@ -98,13 +98,13 @@ class Clocks:
         lags = np.append(np.arange(self._lags[item], 0.0, -1.0 / SAMPLES), 0.0)
         path = np.stack([self._at(item, lag) for lag in lags])
         displacements, before = np.diff(path, axis=0), points - path[:-1]
-        # Where on the line from each sample to the next it is the nearest.
+        # The nearest point on the line from each sample to the next.
         squares = (displacements * displacements).sum(axis=(1, 2))
         products = (displacements * before).sum(axis=(1, 2))
         parts = np.clip(products / np.where(squares > 0.0, squares, 1.0), 0.0, 1.0)
         farness = np.abs(before - parts[:, None, None] * displacements).max(axis=(1, 2))
         near = np.flatnonzero(farness <= NEAR_RATIO * np.abs(displacements).max(axis=(1, 2)))
-        # By the first it is where it was.
+        # At the first time it is at its present position.
         if len(near) and (last := near[-1]) > 0:
             self._lags[item] = lags[last] + parts[last] * (lags[last + 1] - lags[last])
             self._rates[item] = 1.0

@@ -33,8 +33,8 @@ def step_size_owners(surface: CollisionSurface, system: System) -> NDArray[np.in
 def owners_of_objects(
     surface: CollisionSurface, system: System, owners: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """(O,) the node whose step size what is prescribed of each object has; of a body without pins
-    that is any of its nodes."""
+    """Return (O,) the nodes with the step sizes of the prescribed parts of objects; any node for a
+    body without pins."""
     pinned = ~system.free.cpu().numpy()
     firsts = [where.start + int(np.argmax(pinned[where])) for where in system.body_slices()]
     firsts += [system.vertex_count + where.start for where in surface.collider_slices]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from ..system import System
 from .contact_failures import DivergedStepError
 
-# Of a body's diagonal: by more no body deforms in one step. To look for what it meets on its way
-# would take long.
+# The largest deformation of a body in one step, relative to its diagonal. Beyond it the search for
+# collisions would take long.
 MAX_CHANGE_RATIO = 0.25
 
 
@@ -22,8 +22,7 @@ class DivergenceCheck:
         self._most = [MAX_CHANGE_RATIO * mesh.diagonal for mesh in system.meshes]
 
     def is_possible(self, longest: float) -> bool:
-        """Whether moves may be refused of which the largest component is so long, in metres, or no
-        number."""
+        """Whether moves with this largest component, in metres or NaN, may have to be refused."""
         # Two go apart by no more than twice the longest move.
         return not 2.0 * longest <= min(self._most)
 
@@ -31,10 +30,10 @@ class DivergenceCheck:
         """Refuse moves after which bodies would have diverged.
 
         Args:
-            moves: (N, 3) of vertices in a step, in metres.
+            moves: (N, 3) displacements of vertices in a step, in metres.
 
         Raises:
-            DivergedStepError: where they are no numbers, or vertices of a body go too far apart.
+            DivergedStepError: if moves are not finite, or vertices of a body move too far apart.
         """
         bodies = zip(self._slices, self._most, strict=True)
         if not all((np.ptp(moves[where], axis=0) <= most).all() for where, most in bodies):

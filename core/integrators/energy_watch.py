@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The energy of bodies that nothing drives: implicit steps add none and tell what they lose.
+"""The energy of undriven bodies: implicit steps add none and report their losses.
 
-A step of second order treats Coriolis's force explicitly, and a soft body that spins fast feeds its
-vibrations with it. Where no pins, fields or surfaces do work, the energy cannot rise above the one
-with which the motion began. What exceeds it is taken from the motion within bodies.
+A step of second order treats Coriolis's force explicitly, and a soft body that spins fast feeds
+its vibrations with it. Without work by pins, fields or surfaces, the energy cannot rise above its
+initial value. Any excess is taken from the motion within bodies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..state import State
 from ..system import System
 from .rigid_frames import RigidFrames
 
-# The energy of a step of second order goes up and down. This share of the kinetic energy is let be.
+# The tolerated energy oscillation of a step of second order, relative to the kinetic energy.
 GAIN_RATIO = 0.01
 
 
@@ -26,29 +26,29 @@ class EnergyWatch:
     """Watches the energy of a system from step to step.
 
     Args:
-        system: of the bodies.
-        frames: of its bodies.
-        has_contact: whether surfaces may push each other, with an energy that nobody counts.
+        system: the system of the bodies.
+        frames: the rigid frames of its bodies.
+        has_contact: whether surfaces may push each other, whose energy is not counted.
     """
 
     def __init__(self, system: System, frames: RigidFrames, has_contact: bool) -> None:
         self._system, self._frames, self._has_contact = system, frames, has_contact
         scene = system.scene
         is_driven = system.is_driven or system.prescribed or system.moving_pins is not None
-        # Their energy is no part of what a system reports.
+        # The energy of a system does not include theirs.
         is_held = scene.attachments or scene.stitches
-        #: Whether all that does work on the bodies is known.
+        #: Whether all work on the bodies is known.
         self.is_possible = not (is_driven or is_held)
         # Else flow takes an energy that nobody counts.
         self._loses_by_damping_alone = not system.plastic_flow
 
     def after_step(self, before: State, after: State, seconds: float, touched: bool) -> State:
-        """The end of a step, without the energy that nothing gave it, and with what was lost.
+        """Return the end of a step without surplus energy, and with the lost energy noted.
 
         Args:
-            before, after: the state at its start and at its end.
-            seconds: of the step.
-            touched: whether surfaces pushed each other in it.
+            before, after: the states at the start and at the end.
+            seconds: the length of the step.
+            touched: whether surfaces pushed each other in the step.
         """
         if not self.is_possible:
             return after
@@ -56,7 +56,7 @@ class EnergyWatch:
             return replace(after, energy_limit=None)
         system, limit = self._system, before.energy_limit
         if limit is None and self._has_contact:
-            # What surfaces have given is there only now.
+            # The energy from surfaces is known only now.
             return replace(after, energy_limit=system.energies(after).total)
         start, end = system.energies(before), system.energies(after)
         limit = start.total if limit is None else limit

@@ -14,7 +14,7 @@ from .integrator import Integrator
 class FixedStepIntegrator(Integrator):
     """A method of single steps of a given length."""
 
-    #: What users call it.
+    #: The name in the interface.
     label: ClassVar[str]
     #: Whether its energy is bounded, so that growth tells that its steps are too long.
     has_bounded_energy: ClassVar[bool] = True

@@ -21,7 +21,7 @@ class TimeStepper(ABC):
         adapts: whether a frame that needs more may take them.
     """
 
-    #: What users call the method.
+    #: The name of the method in the interface.
     label: str
 
     @property

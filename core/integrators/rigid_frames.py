@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The rigid motion of each piece of material that forces would leave alone, and what moves in it.
+"""The torque-free rigid motion of each piece of material, and the motion relative to it.
 
-An implicit step that goes straight loses spin: a vertex of a body that turns by an angle of one in
-a step would end 40 % too far out, and what draws it back is taken for a wobble and damped. So steps
-are taken in frames that move as the bodies would without forces, and solve for what remains.
+An implicit step along straight lines loses spin: a vertex of a body that turns by one radian in a
+step would end 40 % too far out, and the force back would be damped as a vibration. Steps are
+therefore taken in frames that move as the bodies would without forces, and solve for the motion
+relative to these.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from ..geometry.segments import segment_sums
 from ..potentials.carried_damping import pieces_of
 from ..potentials.nodes import Nodes
 
-# Euler's equations are solved in parts of no more than this angle in radians, each off by 1e-7, and
-# in so many at most. What turns farther in a step is not seen to turn, and its frame turns so far.
+# Euler's equations are solved in parts of at most this angle in radians, each with an error of
+# 1e-7, and in at most this many parts. A faster rotation is not visible anyway, and its frame
+# turns by this limit.
 MAX_PART_RAD, MAX_PARTS = 0.1, 64
-# Of its moments of inertia at rest, what a body has in whatever shape: one that a field has pulled
-# together to a point does not spin for it.
+# The least moments of inertia of a body, relative to those at rest: a body that a field has pulled
+# together to a point does not spin faster for it.
 LEAST_INERTIA_RATIO = 1e-8
 # Pins no farther apart than this share of their body's diagonal are one point, or lie on one line.
 HINGE_RATIO = 1e-6
@@ -50,11 +52,11 @@ class Pose(NamedTuple):
 class RigidFrames:
     """The pieces of a system that can move as rigid bodies.
 
-    Pieces without pins are free. Those whose pins stay, at one point or along a line, turn about
+    Pieces without pins are free. Pieces with resting pins at one point or along a line turn about
     it. All others stay where they are. Bodies that are attached to each other are one piece.
 
     Args:
-        system: whose vertices they are.
+        system: the system of the vertices.
     """
 
     def __init__(self, system: Nodes) -> None:
@@ -170,16 +172,16 @@ class RigidFrames:
 
 
 class RigidMotion:
-    """The motion of frames from a start on, without forces: their centres go straight on, and they
-    keep the angular momentum of the start, so that bodies of unequal moments of inertia tumble.
+    """The motion of frames without forces. Their centres move on straight lines, and they keep the
+    angular momentum of the start, so that bodies with unequal moments of inertia tumble.
 
-    Whatever is asked of a piece is measured from its own centre of mass then: where forces have
-    moved that away from the frame's, it goes on as it went, and does not turn with the frame.
+    Positions in a piece are relative to its present centre of mass. If forces have moved that away
+    from the frame's centre, it keeps its motion and does not turn with the frame.
 
     Args:
-        frames: of a system.
-        positions, velocities: (3, N) at the start, in metres and m/s.
-        seconds: for how long they move.
+        frames: the rigid frames of a system.
+        positions, velocities: (3, N) of vertices at the start, in metres and m/s.
+        seconds: the duration of the motion.
     """
 
     def __init__(
@@ -272,16 +274,16 @@ class RigidMotion:
         """Return the (3, N) accelerations of points at rest in the frames, and of moving ones by
         Coriolis's force, in m/s².
 
-        That force by itself turns what moves by θ = 2 ω h in a step. It acts by sin θ and, so that
-        a step without other forces does not add to what moves, by sin⁴ θ/8 against it; in steps of
+        That force by itself turns a velocity by θ = 2 ω h in a step. It acts by sin θ and, so that
+        a step without other forces adds no energy, by sin⁴ θ/8 against the velocity; in steps of
         first order by 1 − cos θ.
 
         Args:
             positions: (3, N) in metres.
             deviations: (3, N) velocities relative to the frames, in m/s.
-            seconds: after the start.
+            seconds: the time after the start.
             step: h in seconds.
-            is_first_order: whether the step is.
+            is_first_order: whether the step is of first order.
         """
         frames, pose = self.frames, self.at(seconds)
         arms = positions - frames.spread(frames.centres(positions))
@@ -290,7 +292,7 @@ class RigidMotion:
         turning = frames.spread(pose.acceleration).expand_as(arms)
         square = pose.angular.square().sum(1).clamp(min=torch.finfo(arms.dtype).tiny)
         half = (step / math.pi * square.sqrt()).clamp(max=0.5)
-        # sin θ/θ, and what acts against the motion over ω² in seconds.
+        # sin θ/θ, and the factor against the velocity over ω², in seconds.
         ratio = torch.sinc(2.0 * half)[:, None]
         if is_first_order:
             against = 2.0 * step * torch.sinc(half)[:, None] ** 2

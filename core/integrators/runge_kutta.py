@@ -16,7 +16,7 @@ from .explicit_integrator import ExplicitIntegrator
 from .explicit_step import ExplicitStep
 from .stability import Spectrum, impulse_times, velocity_retention
 
-# What the energy of the fastest vibration may grow by in a second at steps chosen for it.
+# The tolerated energy growth of the fastest vibration in a second, for the step size.
 ENERGY_GROWTH_PER_S = 0.1
 
 
@@ -33,7 +33,7 @@ class Midpoint(ExplicitIntegrator):
 
     label = INTEGRATORS["midpoint"].label
     order = 2
-    #: Of each stage, its time in the step and what it counts for at the end.
+    #: The time of each stage in the step, and its weight at the end.
     NODES: ClassVar = (0.0, 1.0 / 2.0)
     WEIGHTS: ClassVar = (0.0, 1.0)
 
@@ -44,7 +44,7 @@ class Midpoint(ExplicitIntegrator):
         return 2.0 / spectrum.fastest
 
     def default_step(self, spectrum: Spectrum) -> float:
-        # Viscosity may take what the method adds.
+        # Viscosity may dissipate the energy that the method adds.
         growth = ENERGY_GROWTH_PER_S + spectrum.viscous_rate
         bounded = (4.0 * growth / spectrum.frequency**4) ** (1.0 / 3.0)
         return min(bounded, super().default_step(spectrum))
@@ -97,9 +97,9 @@ class _RungeKuttaStep(ExplicitStep):
         super().set_step(step)
         system, nodes = self._system, self._nodes
         between = [after - before for before, after in pairwise(nodes)]
-        #: Of each stage but the first: what is left of velocities, the seconds that the first
-        #: acceleration acts over, those that the surplus of the stage before over it does, and
-        #: those that its own does by the end.
+        #: For each stage but the first: the retained part of velocities, the time over which the
+        #: first acceleration acts, the time for the surplus of the stage before over it, and the
+        #: time for the stage's own surplus by the end.
         self._stages = [
             (
                 velocity_retention(system, node * step),
@@ -119,7 +119,7 @@ class _RungeKuttaStep(ExplicitStep):
         self._predict_contact_reaction()
         self._acceleration.add_(self._reaction)
         self._evaluate_stages(self._reaction)
-        # The step ends as symplectic Euler would, for obstacles to do again what they did to that.
+        # The step ends as symplectic Euler would, so that obstacles repeat the predicted change.
         self._reaction.mul_(self._impulse_times)
         self.positions.add_(self._reaction, alpha=-self.step)
         self.velocities.sub_(self._reaction)

@@ -14,10 +14,10 @@ from .integrator import Integrator
 from .stability import impulse_time
 from .stages import Moment, Stage, Step
 
-# γ, with which the method is of second order and takes all that is infinitely fast to rest.
+# γ of a method of second order that damps infinitely fast vibrations completely.
 GAMMA = 1.0 - 1.0 / math.sqrt(2.0)
-# Of the first stage in positions and velocities of the second, and of the explicit method beside it
-# (Ascher, Ruuth and Spiteri) that takes the accelerations of frames.
+# The weight of the first stage in positions and velocities of the second, and in the accompanying
+# explicit method for the accelerations of frames (Ascher, Ruuth and Spiteri).
 SHARE, EXPLICIT_SHARE = (1.0 - GAMMA) / GAMMA, 0.5 / GAMMA
 
 

@@ -18,13 +18,13 @@ from ..system import System
 # The Rayleigh quotient approaches the largest eigenvalue from below; this many products bring it
 # within a few per cent, which the margin of the caller covers.
 POWER_ITERATIONS = 50
-# The same where bodies are deformed, estimated before each frame with contact: within 6 % of what
-# 80 products tell, in a cup of crushed cubes.
+# The iterations for deformed bodies, before each frame with contact: within 6 % of the estimate of
+# 80 iterations, in a cup of crushed cubes.
 DEFORMED_ITERATIONS = 10
-# Of the finite difference, in units of the shortest wave's length: far above rounding, far below
-# where the material's nonlinearity would be felt.
+# The length of the finite difference, relative to the shortest wavelength: far above rounding, and
+# far below the effects of the material's nonlinearity.
 DIFFERENCE_RATIO = 1e-4
-# In rad/s: what has no stiffness at all still gets a step of finite length.
+# The least frequency, so that bodies without any stiffness get a step of finite length.
 MIN_FREQUENCY_RAD_PER_S = 1e-12
 
 
@@ -75,15 +75,15 @@ def _spectrum(system: System) -> Spectrum:
             part.act(part.fastest_poses[min(index, len(part.fastest_poses) - 1)])
             rest[:, part.body] = part.parameters
         rates.append(_viscous_rate(system, rest, POWER_ITERATIONS))
-    # Frequencies by the bound: what swings about a pose that squeezes tets squeezes them more.
+    # The frequencies are bounds: vibrations about a pose that squeezes tets squeeze them more.
     return Spectrum(ratio * at_rest.frequency, max(rates))
 
 
 def spectrum_at(
     system: System, positions: Tensor, iterations: int = DEFORMED_ITERATIONS
 ) -> Spectrum:
-    """Estimate the spectrum at (3, N) positions by so many products, with the forces that hold now:
-    what is pressed or stretched vibrates faster than at rest."""
+    """Estimate the spectrum at (3, N) positions, with the present forces and this many products.
+    Compressed or stretched bodies vibrate faster than at rest."""
     scale = DIFFERENCE_RATIO * system.shortest_edge()
 
     def stiffness(direction: Tensor) -> Tensor:
@@ -102,7 +102,7 @@ def _viscous_rate(system: System, positions: Tensor, iterations: int) -> float:
     """κ at (3, N) positions, in 1/s, by so many products."""
     if not system.is_dissipative:
         return 0.0
-    # Wind blows at what does not move, too.
+    # Wind acts on bodies at rest, too.
     still = torch.zeros_like(positions)
     system.add_rate_forces(positions, torch.zeros_like(positions), still)
 
@@ -138,13 +138,14 @@ def _largest_eigenvalue(
 
 # Inverse iterations: the Rayleigh quotient has converged to a few per cent.
 ITERATIONS, LINEAR_TOLERANCE = 6, 1e-2
-# Of the inertia that keeps the matrix definite where nothing holds a body: slower than any wobble.
+# The time scale of the inertia that keeps the matrix of free bodies definite: slower than any
+# vibration.
 SHIFT_S = 2.0
 
 
 def slowest_frequency(system: System) -> float:
-    """ω in rad/s of the slowest vibration about the start, rigid motions of what nothing holds left
-    out; infinite where there is none.
+    """Return the slowest frequency of vibration about the start, in rad/s, without rigid motions
+    of free bodies; infinite without any.
 
     Source: inverse iteration, Golub and Van Loan, "Matrix Computations", 4th edition, section 8.2.
     """
@@ -166,7 +167,7 @@ def slowest_frequency(system: System) -> float:
         direction = direction / size
         solution = solver.solve(objective.unknowns(mass * direction), LINEAR_TOLERANCE, 0.0)
         image = _without(rigid, objective.vectors(solution.x), mass)
-        # Of (K + M/s²)⁻¹ M, whose largest eigenvalue belongs to the slowest vibration.
+        # The largest eigenvalue of (K + M/s²)⁻¹ M belongs to the slowest vibration.
         largest = float((mass * direction * image).sum())
         squared = 1.0 / largest - 1.0 / SHIFT_S**2 if largest > 0.0 else math.inf
         direction = image
@@ -199,7 +200,7 @@ def _without(motions: list[Tensor], direction: Tensor, mass: Tensor) -> Tensor:
     return direction
 
 
-# Of the errors that are added up below, each one unit of rounding.
+# The safety factor on the sum of errors below, of one unit of rounding each.
 MARGIN_FACTOR = 64.0
 
 
@@ -212,7 +213,7 @@ class EnergyRounding:
     step moves vertices by δ, which adds up to (λ + 2μ) V δ² |∇|².
 
     Args:
-        system: whose energies are added up.
+        system: the system of the energies.
     """
 
     def __init__(self, system: System) -> None:
@@ -255,8 +256,8 @@ def decay(rate: Tensor | float, step: float) -> Tensor | float:
 
 
 def impulse_time(rate: Tensor | float, step: float) -> Tensor | float:
-    """(1 − e^(−αh))/α in seconds: a force over mass times this is what it adds to a velocity that
-    decays meanwhile.
+    """Return (1 − e^(−αh))/α in seconds. A force over mass times this is its change of a velocity
+    that decays meanwhile.
 
     Args:
         rate: α in 1/s, a number or (N,).
@@ -266,12 +267,12 @@ def impulse_time(rate: Tensor | float, step: float) -> Tensor | float:
         return -math.expm1(-rate * step) / rate if rate > 0.0 else step
     damped = rate > 0.0
     exact = -torch.expm1(-step * rate) / torch.where(damped, rate, 1.0)
-    # What it is at a rate of zero has a slope there, too.
+    # The series has the right slope at a rate of zero, too.
     return torch.where(damped, exact, step - 0.5 * step * step * rate)
 
 
 def velocity_retention(system: System, step: float) -> Tensor:
-    """(N,) the share of its velocity that each vertex keeps over a step; prescribed ones keep
+    """Return the (N,) retained part of each vertex's velocity over a step; prescribed ones keep
     theirs."""
     whole = torch.ones_like(system.mass)
     return torch.where(system.free, whole * decay(system.damping, step), whole)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Stages of implicit steps: where each would end without forces, and how fast vertices go then."""
+"""Stages of implicit steps: the positions at their ends without forces, and the velocities."""
 
 from __future__ import annotations
 
@@ -73,16 +73,16 @@ class Stage:
 
 @dataclass(frozen=True)
 class Coasting:
-    """The end of a stage as it would be without forces.
+    """The end of a stage without forces.
 
     Args:
-        stage: which one.
+        stage: the stage.
         positions: (3, N) x̃ in metres.
-        base: (3, N) Σ wₖ xₖ, carried along by the frames.
-        origin: (3, N) x̂ such that what ends the stage at x goes (x − x̂)/τ.
-        slip_origin: (3, N) positions that friction measures displacements from.
-        carried: (3, N) where it would end if bodies were rigid.
-        past: the moments that it looks back to.
+        base: (3, N) Σ wₖ xₖ, moved along by the frames.
+        origin: (3, N) x̂ such that a vertex that ends the stage at x has the velocity (x − x̂)/τ.
+        slip_origin: (3, N) start positions of tangential displacements.
+        carried: (3, N) end positions of rigid bodies.
+        past: the earlier moments of the stage.
     """
 
     stage: Stage
@@ -96,16 +96,16 @@ class Coasting:
 
 @dataclass
 class Step:
-    """A step under way.
+    """A time step in progress.
 
     Args:
-        system: that takes it.
-        frames: of its bodies.
-        seconds: h.
-        stages: of the step.
-        moments: that the stages look back to, the start of the step first.
-        frame_velocities: (3, N) that frames begin with, in m/s.
-        is_first_order: whether the scheme is.
+        system: the system of the step.
+        frames: the rigid frames of its bodies.
+        seconds: the step h.
+        stages: the stages of the step.
+        moments: the moments that stages refer to, the start of the step first.
+        frame_velocities: (3, N) initial velocities for the frames, in m/s.
+        is_first_order: whether the method is of first order.
     """
 
     system: System

@@ -28,7 +28,7 @@ class SymplecticEuler(ExplicitIntegrator):
         return _SymplecticStep(system, step)
 
     def stability_limit(self, spectrum: Spectrum) -> float:
-        # Of x″ + κx′ + ω²x = 0 with the old velocity in the damping: h²ω² + 2hκ < 4.
+        # x″ + κx′ + ω²x = 0 with the old velocity in the damping is stable for h²ω² + 2hκ < 4.
         rate, frequency = spectrum.viscous_rate, spectrum.frequency
         return 4.0 / (rate + math.hypot(rate, 2.0 * frequency))
 

@@ -20,10 +20,10 @@ from ..system import System
 # Bodies that keep less of their volume come back from every start that was tried; nearer to 0.5
 # the energy has other minima.
 MAX_POISSON = 0.3
-# So many frames they have to come back in, before they are left as they are.
+# The most frames in which bodies have to unfold before they are left folded.
 MAX_FRAMES = 48
-# At rest, a body has less kinetic energy than this share of Σ μV, rigid motion left out: what holds
-# a fold takes up some thousandth of that.
+# The largest kinetic energy of a body at rest without its rigid motion, relative to Σ μV. A fold
+# stores about a thousandth of Σ μV.
 REST_ENERGY_RATIO = 1e-5
 
 #: In ``State.unfolding``: left alone, since it does not come back.
@@ -31,15 +31,14 @@ CAUGHT = -1
 
 
 class Unfolding:
-    """Watches bodies from frame to frame, and makes those that are caught give way.
+    """Find bodies that are stuck in a fold, and soften them until they unfold.
 
-    A body that is folded and has come to rest is in an equilibrium that is none of the solid's:
-    Stable Neo-Hookean solids have one without load, their rest shape. Until it is unfolded its
-    Poisson's ratio is 0.3 at most.
+    A folded body at rest is in a spurious equilibrium: Stable Neo-Hookean solids without load have
+    only one, their rest shape. Until the body is unfolded, its Poisson's ratio is at most 0.3.
 
     Args:
-        system: whose bodies they are.
-        can_soften: whether its method follows the materials.
+        system: the system of the bodies.
+        can_soften: whether its integrator follows changes of materials.
     """
 
     def __init__(self, system: System, can_soften: bool = True) -> None:
@@ -51,7 +50,7 @@ class Unfolding:
         self._system.limit_poisson(tuple(softened), MAX_POISSON)
 
     def watch(self, state: State) -> State:
-        """The state, with who is folded; ``unfolding`` counts the frames of each body since."""
+        """Return the state with an updated ``unfolding``, the frames since each body is folded."""
         counts = self._counts(state)
         changed = []
         for body, count in enumerate(counts.tolist()):

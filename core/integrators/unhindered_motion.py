@@ -15,12 +15,12 @@ from .rigid_frames import RigidFrames, RigidMotion
 
 
 class Unhindered(NamedTuple):
-    """The motion of a time to come, if nothing is in the way.
+    """The motion of a coming interval without obstacles.
 
     Args:
-        displacement: (3, N) in metres.
+        displacement: (3, N) displacements in metres.
         acceleration: (3, N) of free fall and of forces on whole bodies, in m/s².
-        motion: of the frames of bodies, without forces.
+        motion: the motion of the bodies' frames without forces.
     """
 
     displacement: Tensor
@@ -29,14 +29,14 @@ class Unhindered(NamedTuple):
 
 
 class UnhinderedMotion:
-    """Predicts motion without contact and without solving for anything.
+    """Predict motion without contact and without a solver.
 
-    Free bodies go on as rigid ones, since their stiffness limits how far they deform. Vertices of
-    pinned bodies go on as they went, faster or slower by as much as the nearest pin.
+    Free bodies move on as rigid ones, since their stiffness limits deformations. Vertices of
+    pinned bodies keep their velocities, plus the change of the nearest pin's velocity.
 
     Args:
-        system: whose bodies move.
-        frames: of its bodies.
+        system: the system of the bodies.
+        frames: the rigid frames of its bodies.
     """
 
     def __init__(self, system: System, frames: RigidFrames) -> None:
@@ -74,7 +74,8 @@ class UnhinderedMotion:
                 part.add_gradient(positions, forces)
         for where in self._slices:
             mass = system.mass[where]
-            # As a whole: what pulls single vertices deforms them, more than it moves the body.
+            # The mean acceleration: forces on single vertices deform a body more than they move
+            # it.
             pull = forces[:, where].sum(dim=1) / mass.sum()
             acceleration[:, where] -= pull[:, None] * system.free[where]
         return acceleration

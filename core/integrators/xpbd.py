@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Extended position based dynamics: as games do it, always stable, too soft where steps are long.
+"""Extended position-based dynamics, the method of games: always stable, and too soft at long
+steps.
 
-See docs/physics.md for what it is not.
+See docs/physics.md for its limits.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class XPBD(FixedStepIntegrator):
     """
 
     label = INTEGRATORS["xpbd"].label
-    # Too soft a body takes up more energy than what bends it gives, and is stable all the same.
+    # A body that is too soft takes up more energy than the work on it, and is still stable.
     has_bounded_energy = False
 
     def stepper(self, system: System, substeps: int | None) -> ExplicitStepper:
@@ -60,11 +61,11 @@ class _XPBDStep(ExplicitStep):
             _CONSTRAINTS[type(part.material)](part, system.inverse_mass)
             for part in system.elasticities
         ]
-        # What its constraints answer is gravity at the end of the step, as in implicit Euler's.
+        # Constraints respond to the gravity at the end of the step, as in implicit Euler.
         super().__init__(system, step, nodes=(1.0,))
         self._start = torch.zeros_like(self.positions)
         self._volumes = [part for part in system.forces if isinstance(part, TargetVolume)]
-        # What acts as a force, and of all of it together.
+        # The forces, and their sum.
         self._forces = [part for part in system.forces if part not in self._volumes]
         self._pull = torch.zeros_like(self.positions)
 
@@ -88,7 +89,7 @@ class _XPBDStep(ExplicitStep):
         if self._forces:
             self._pull.zero_()
             for force in self._forces:
-                # What goes by velocities goes by those that constraints have led to.
+                # Velocity-dependent forces use the velocities after the constraints.
                 if force.is_dissipative:
                     force.add_rate_forces(positions, velocities, self._pull)
                 else:
@@ -100,7 +101,7 @@ class _XPBDStep(ExplicitStep):
         for part, constraints in zip(system.elasticities, self._constraints, strict=True):
             if not part.is_constant:
                 constraints.follow_rest_shape(part)
-                # Stiffer is what a longer step makes of it.
+                # A longer step makes constraints stiffer.
                 constraints.set_step(part.stiffness * (self.step * self._impulse_times))
             constraints.relax(positions)
         for volume in self._volumes:

@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The job folder: all that passes between Blender, or a script, and the solver.
+"""The job folder: all data that pass between Blender, or a script, and the solver.
 
 ::
 
-    scene.json, scene.npz      what to simulate, and how
-    solids.json, solids.npz    the same scene, its surfaces filled with tetrahedra; of which run, by
-                               which version, with which settings; one report a body on its
-                               tetrahedra
-    intersections.json         what intersects at the start, where that keeps it from beginning
+    scene.json, scene.npz      the scene, and the settings of the run
+    solids.json, solids.npz    the same scene with its surfaces filled with tetrahedra; the run,
+                               the version and the settings that made it, and a report for each
+                               body on its tetrahedra
+    intersections.json         the intersections at the start that keep the run from beginning
     frames/000000.npy …        (N, 3) vertex positions of all bodies, one after the other
-    frames/000000.npz …        what results say of it, by name: (M,) of the tets or (N,) of the
-                               vertices of all bodies; where any are asked for
+    frames/000000.npz …        requested results of the frame, by name: (M,) of the tets or (N,)
+                               of the vertices of all bodies
     log.jsonl                  one record a frame
     checkpoint_0.npz, …_1.npz  the states after the last two whole frames, of even and odd number
-    lock, claim-…              held by the worker while it is at work; which process that is
-    output.txt                 what the worker printed, when Blender started it
-    fit.json … found.npz       what is to be found instead of frames (``core/job/fits.py``)
+    lock, claim-…              the lock of a running worker, with its process
+    output.txt                 the output of a worker that Blender started
+    fit.json … found.npz       the goal and the result of a search (``core/job/fits.py``)
 
-Every file but those of locks and ``output.txt`` appears whole or not at all, fields before their
-frame, that before its record and that before its checkpoint, so that a folder left by a killed
-worker can be read and resumed. Each carries a checksum, each line of the log too
+Every file except locks and ``output.txt`` is written whole or not at all: fields before their
+frame, the frame before its record, and the record before its checkpoint. A folder of a killed
+worker can thus be read and resumed. Each file has a checksum, and so has each line of the log
 (``core/job/files.py``).
 """
 

@@ -40,7 +40,7 @@ _MACHINE = secrets.randbelow(10**9)
 _npy: Any = np.lib.format  # it has no types
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _WRONG = "its checksum does not match"
-# What numpy's and Python's readers raise where bytes are not what they should be.
+# Exceptions of numpy's and Python's readers for malformed content.
 _MALFORMED = (
     *(ValueError, TypeError, KeyError, EOFError, OverflowError, RecursionError, MemoryError),
     *(SyntaxError, RuntimeError, tokenize.TokenError, zipfile.BadZipFile, struct.error),
@@ -61,7 +61,7 @@ def write_whole(path: Path, *parts: bytes | memoryview) -> None:
     """Makes a file that appears at ``path`` only once it is complete.
 
     Raises:
-        JobError: when it cannot be written; what was there before stays.
+        JobError: when it cannot be written; the previous content is kept.
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}{_MACHINE:09d}.part")
     try:
@@ -156,7 +156,7 @@ def why_not_written(path: Path, error: OSError, where: str = "cache folder") -> 
     """Return the message about a file that could not be written.
 
     Args:
-        where: what the user may choose another of.
+        where: the thing that the user may choose another of.
     """
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk is full: {path} was not written. Free some space, then simulate again."
@@ -265,7 +265,8 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> memoryview:
 
 
 def _parse_array(content: memoryview) -> NDArray[Any]:
-    """The array of a .npy file. Nothing is allocated for what its header says and is not there."""
+    """The array of a .npy file. Nothing is allocated for content that the header promises and the
+    file lacks."""
     file = io.BytesIO(content)
     shape, is_fortran, dtype = _read_header(file)
     values = content[file.tell() :]

@@ -138,7 +138,8 @@ def _keep(job: Job, request: KeepShape, observe: Observer) -> KeptShape:
 
 
 def _at_rest(body: SoftBody) -> SoftBody:
-    """Without what counts in motion alone. What is at rest without friction is at rest with it."""
+    """Without settings that matter only in motion. An equilibrium without friction is one with
+    friction, too."""
     return replace(
         body,
         friction=0.0,

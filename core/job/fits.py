@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Describe searches that a job runs instead of its frames, and their results.
 
-Beside the scene of such a job lie ``fit.json`` and ``fit.npz``, what is wanted; ``fit.jsonl``, a
+Beside the scene of such a job lie ``fit.json`` and ``fit.npz`` with the goal; ``fit.jsonl``, a
 line a simulation; and in the end ``found.json`` and ``found.npz``. No torch here.
 """
 
@@ -111,7 +111,7 @@ class FollowKeys:
         frames: (K,) ascending, after the start, of the keys.
         shapes: (K, V, 3) points of its skin there, in metres.
         points: (P,) indices of those that count; None are all.
-        by: what brings it there.
+        by: the kind of control.
     """
 
     body: int
@@ -149,7 +149,7 @@ class KeptShape:
 
     Args:
         rest_shape: of the tetrahedra.
-        distance: by how much a vertex is away from the start shape at equilibrium, in metres.
+        distance: the largest distance of a vertex from the start shape at equilibrium, in metres.
     """
 
     rest_shape: TetRestShape

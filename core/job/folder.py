@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A job folder as an object: what is in it, checked as it is read."""
+"""A job folder as an object; its content is checked as it is read."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Job:
     def _tet_scene_path(self) -> Path:
         return self.folder / "solids.json"
 
-    # What keeps it from beginning
+    # Intersections at the start
 
     def write_intersections(self, report: IntersectionReport | None) -> None:
         """Write the intersections of the latest attempt to begin; None where it found none."""
@@ -203,7 +203,7 @@ class Job:
         """(N, 3) positions of the vertices of all bodies after frame ``index``; 0 is the start.
 
         Raises:
-            DamageError: when it is not what was written.
+            DamageError: if the file has changed since it was written.
             JobError: when it cannot be read.
         """
         path = self.frame_path(index)
@@ -212,7 +212,7 @@ class Job:
         if frame.shape != expected or frame.dtype.kind != "f":
             problem = f"it holds {frame.shape} {frame.dtype} positions instead of {expected}"
             raise DamageError(path, problem)
-        # Written so that it is false of what is no number.
+        # Written so that it is false for NaN.
         if not np.abs(frame).max(initial=0.0) <= LARGEST_COORDINATE_M:
             raise DamageError(path, "it holds a position that is not finite, or far out of reach")
         return frame
@@ -251,7 +251,7 @@ class Job:
         return damage
 
     def seen_positions(self, index: int) -> Iterator[list[NDArray[np.float64]]]:
-        """(V, 3) positions after frame ``index`` of each body's skin and of all that refines it,
+        """Yield (V, 3) positions after frame ``index`` of each body's skin and its refined meshes,
         in metres."""
         frame, ground = self.read_frame(index), self.tet_scene.ground
         height = None if ground is None else ground.height
@@ -303,13 +303,14 @@ class Job:
     # Resuming
 
     def write_checkpoint(self, frame: int, state: Mapping[str, NDArray[Any]]) -> None:
-        """Keeps that of the frame before: what a power failure damages is the newest file."""
+        """Keep the checkpoint of the frame before, since a power failure damages the newest
+        file."""
         origin = {"frame": np.array(frame), "solids": self._tet_scene_checksum}
         files.write_arrays(self._checkpoint_path(frame), {**state, **origin})
 
     def read_checkpoint(self) -> tuple[tuple[int, dict[str, NDArray[Any]]] | None, list[str]]:
-        """The newest whole frame and the state after it, or None before the first; and what is
-        wrong with checkpoints that are there and cannot be used.
+        """The newest whole frame and the state after it, or None before the first; and the
+        problems of unusable checkpoints.
 
         Raises:
             JobError: when one cannot be read for another reason than damage.

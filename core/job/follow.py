@@ -39,7 +39,7 @@ from .fits import FollowKeys, FoundControl
 from .log import report
 from .run import simulator_of
 
-# Of implicit steps in place of others: with so many a bounce loses little.
+# Implicit steps a frame in place of explicit ones: with this many a bounce loses little energy.
 SUBSTEPS = 2
 
 Found = TypeVar("Found")
@@ -104,7 +104,7 @@ def skin_of(body: SoftBody) -> Embedding:
     return embedding if body.skin is None or body.skin.phong is None else body.skin.phong
 
 
-# How often a control is corrected by what it misses its keys by as the scene is simulated.
+# The most corrections of a control by its distances from the keys in the simulated scene.
 MAX_CORRECTIONS = 3
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One worker at a time in a job folder. Those who read it are never kept waiting.
+"""One worker at a time in a job folder. Readers never wait.
 
 On one machine the lock is the system's own, and goes with its process. Its file stays, and only
-says who held it last. Network drives may know no locks, or keep them from other machines: a worker
+names its last holder. Network drives may know no locks, or keep them from other machines: a worker
 therefore also claims the folder by a file of its own, which it touches every few seconds. A claim
 of another machine that has not been touched for a minute is taken over, and its worker stops
 before its next frame. All ages are by the clock of the drive.
@@ -97,7 +97,7 @@ def _claimed(folder: Path) -> Iterator[None]:
         os.close(descriptor)
     ended = threading.Event()
     try:
-        # Of two that claim at once, each sees the other, or one was there before.
+        # Two simultaneous claimants see each other, unless one was earlier.
         if other := _claimant(folder, claim):
             raise JobInUseError(folder, other, "simulates")
         threading.Thread(target=_beat, args=(claim, ended), daemon=True).start()

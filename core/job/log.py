@@ -16,7 +16,7 @@ from .files import append_line, json_line, parse_json_line, read_bytes, write_wh
 
 Record = dict[str, Any]
 
-# What a record may say. Readers rely on the types of these; others may be added.
+# The members of a record. Readers rely on the types of these; others may be added.
 _MEMBERS: dict[str, Any] = {
     "frame": int,
     "time": float,
@@ -71,9 +71,9 @@ class Log:
     """The readable part of a log.
 
     Args:
-        lines: those that are whole, by their frames. Of two of the same frame the later one counts.
-        records: what they say.
-        damaged_lines: how many are not as they were written.
+        lines: those that are whole, by their frames. The later of two records of a frame counts.
+        records: the records.
+        damaged_lines: the number of damaged lines.
     """
 
     lines: dict[int, bytes]
@@ -86,7 +86,7 @@ class Log:
 
 
 def append(path: Path, record: Record) -> None:
-    """Adds a record. What is not finite becomes None, as JSON has no word for it."""
+    """Adds a record. Values that are not finite become None, as JSON has no word for them."""
     finite = {
         name: None if isinstance(value, float) and not math.isfinite(value) else value
         for name, value in record.items()
@@ -129,7 +129,7 @@ def _whole_lines(path: Path) -> Iterator[bytes]:
 
 
 def _check(record: Record) -> None:
-    """ValueError where a member is not what readers rely on. Whole numbers are counts."""
+    """ValueError: if a member has an unexpected type or value. Whole numbers are counts."""
     for name, hint in _MEMBERS.items():
         value = record.get(name, _ABSENT)
         if value is _ABSENT and name != "frame":
@@ -148,7 +148,7 @@ def report(text: str) -> None:
     try:
         print(text, flush=True)
     except OSError:
-        # What is left in the buffer would fail once more at the end of the process.
+        # The rest of the buffer would fail once more at the end of the process.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..machine import kilobytes, total_bytes
 
-#: What needs less of it.
+#: Ways to need less memory.
 CURE = (
     "Lower the Resolution of the bodies or simplify their meshes and those of colliders, simulate "
     "fewer bodies at once, record fewer results, or close other programs"

@@ -24,11 +24,12 @@ Points = NDArray[np.float64]
 #: Width and height of a picture, in pixels.
 SIZE = (192, 144)
 BACKGROUND = (38, 40, 46)
-# Colours that can be told apart, also by those who see no red or green (Okabe and Ito 2008).
+# Colours that are distinct for colour-blind readers, too (Okabe and Ito 2008).
 COLOURS = np.array(
     [(230, 159, 0), (86, 180, 233), (0, 158, 115), (240, 228, 66), (0, 114, 178), (213, 94, 0)]
 )
-# Rows: to the right, up and towards the viewer, who looks down by 20° and from the right by 30°.
+# Rows: to the right, up, and towards the viewer. The view is from above by 20° and from the right
+# by 30°.
 _TURN, _DOWN = np.radians(30.0), np.radians(20.0)
 _AXES = np.array(
     [
@@ -42,13 +43,13 @@ _LIGHT = np.array([-0.48, 0.6, 0.64])
 _DARKEST = 0.35
 # Free space around the bodies, of the height of the picture.
 _MARGIN = 0.06
-# By which triangles overlap, in parts of their sides, so that no pixel between two is left out.
+# The overlap of triangles, relative to their sides, so that no pixel between two is left out.
 _SEAM = 1e-6
 
 
 def draw_frame(job: Job, index: int) -> Image:
-    """(H, W, 3) picture of the bodies of a job after a frame. The start decides what it shows, so
-    that pictures of different runs of one scene compare.
+    """(H, W, 3) picture of the bodies of a job after a frame. The view depends on the start only,
+    so that pictures of different runs of a scene compare.
 
     Raises:
         JobError: a file of the job is missing or damaged.
@@ -69,7 +70,7 @@ def draw(
 
     Args:
         bodies: (V, 3) points and (T, 3) triangles of each.
-        shown: what has to be in the picture.
+        shown: the points that have to be in the picture.
         size: width and height in pixels.
         ground: its height; None for none.
     """
@@ -98,7 +99,7 @@ def draw(
 
 
 def _fill(image: Image, depth: NDArray[np.float64], corners: Points, colour: Any) -> None:
-    """Draw (T, 3, 3) triangles in pixels over what lies behind them."""
+    """Draw (T, 3, 3) triangles in pixels over everything behind them."""
     edges = corners[:, [1, 2]] - corners[:, :1]
     flat = np.cross(edges[:, 0], edges[:, 1])
     normal = flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-30)
@@ -138,7 +139,7 @@ def _pixels(
 
 
 def _put(image: Image, depth: NDArray[np.float64], at: Points, colours: Points) -> None:
-    """Draw pixels in front of all that is there."""
+    """Draw pixels that are in front of the present ones."""
     x, y = at[:, 0].astype(int), at[:, 1].astype(int)
     is_inside = (x < image.shape[1]) & (y < image.shape[0])
     x, y, z, colours = x[is_inside], y[is_inside], at[is_inside, 2], colours[is_inside]

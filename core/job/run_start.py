@@ -22,8 +22,8 @@ FloatArray = NDArray[np.float64]
 def run_start(job: Job, body: int, frame: int) -> RunStart:
     """A body as it is after a frame.
 
-    Of the latest frame there is the velocity that a run goes on with; that after others is found
-    from the two frames before, exact where the acceleration is the same in both.
+    The latest frame has the velocity with which a run goes on; that after others is found from the
+    two frames before, exact where the acceleration is the same in both.
 
     Raises:
         JobError: when there is no such frame or body, or it is damaged.

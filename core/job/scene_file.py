@@ -38,7 +38,7 @@ Arrays = dict[str, NDArray[Any]]
 
 FORMAT = 3
 
-# What making a scene of something else raises; a SceneError is a ValueError.
+# Exceptions when a scene is made of other content; a SceneError is a ValueError.
 _NO_SCENE = (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError)
 
 _TYPES: dict[str, type] = {
@@ -88,8 +88,8 @@ def save_scene(json_path: Path, scene: Scene, more: Mapping[str, object]) -> Non
     """Writes ``scene``, and ``more`` of it, to a JSON file, its arrays to the .npz beside that.
 
     Raises:
-        SceneError: when it has what could not be read again, such as forces and materials of its
-            author's own.
+        SceneError: if the scene has parts that could not be read again, such as a script's own
+            forces and materials.
     """
     _refuse_unreadable(scene)
     arrays: Arrays = {}
@@ -100,10 +100,11 @@ def save_scene(json_path: Path, scene: Scene, more: Mapping[str, object]) -> Non
 
 
 def load_scene(json_path: Path) -> tuple[Scene, dict[str, Any]]:
-    """Reads what ``save_scene`` wrote: the scene, and all that the JSON file says.
+    """Read the files of ``save_scene``; return the scene and the whole content of the JSON file.
 
     Raises:
-        DamageError: when a file is not what was written, or does not describe a valid scene.
+        DamageError: if a file has changed since it was written, or does not describe a valid
+            scene.
         JobError: when it cannot be read, or another version of Supple wrote it otherwise.
     """
     content = read_json(json_path)
@@ -127,7 +128,7 @@ def encode(value: Any, key: str, arrays: Arrays) -> Any:
     if isinstance(value, _JSON):
         return value
     if isinstance(value, Channel) and (value.is_constant or value.per_frame == 1):
-        # Whose it is knows a constant by its shape.
+        # Its owner recognizes a constant by its shape.
         value = value.at(0) if value.is_constant else value.samples
     if isinstance(value, np.ndarray):
         arrays[key] = value
@@ -188,7 +189,7 @@ def _refuse_unreadable(value: Any) -> None:
 
 
 def _members(value: Any) -> dict[str, Any] | None:
-    """Return the stored members of an object; None of what has no members."""
+    """Return the stored members of an object; Return None for values without members."""
     if isinstance(value, TetMesh):
         members = {"vertices": value.vertices, "tets": value.tets, "fill": value.fill}
         return members if value.gas is None else {**members, "gas": value.gas}
@@ -272,10 +273,10 @@ _TET_MEMBERS: dict[str, Any] = {
 
 
 def load_tet_scene(path: Path) -> tuple[Scene, dict[str, Any]]:
-    """The scene, and all that the JSON file says.
+    """Return the scene, and the whole content of the JSON file.
 
     Raises:
-        DamageError: when a file is not what was written.
+        DamageError: if a file has changed since it was written.
         JobError: when it cannot be read.
     """
     tet_scene, content = load_scene(path)

@@ -97,7 +97,7 @@ class Settings:
         return Settings(**values)
 
 
-# By where the numbers of an array lie.
+# Hashes by the memory location of an array.
 Hashes = Mapping[tuple[object, ...], bytes]
 
 

@@ -30,11 +30,12 @@ class SkinField:
         self._job, self._name, self._body = job, name, body
 
     def at(self, frame: int) -> NDArray[np.float32]:
-        """Return the (V,) values after a frame. A vertex takes from tet vertices what it follows
-        them by, but never more than the largest: nothing is extrapolated.
+        """Return the (V,) values after a frame. A vertex interpolates the values of its tet
+        vertices with the weights of its motion, but never beyond the largest value: nothing is
+        extrapolated.
 
         Raises:
-            DamageError: when it is not what was written.
+            DamageError: if the file has changed since it was written.
             JobError: when it cannot be read, or was not recorded.
         """
         if self._name not in self._job.settings.results:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Piece = Callable[[], None]
 
-# So many tets that the eight vertices of two are few among theirs.
+# The number of tets at which the eight vertices of two tets are few.
 CROWD = 30
 
 
@@ -83,7 +83,8 @@ def clearance() -> None:
     from ..integrators import Automatic
     from ..integrators.explicit_stepper import MAX_SAMPLES
 
-    # Farther apart than surfaces push, and within what is looked at: of one body and of two.
+    # Surfaces apart by more than the activation distance, and within the search radius: of one
+    # body, and of two.
     low, high = (_tet(height).mesh for height in (0.001, 1.007))
     assert isinstance(low, TetMesh) and isinstance(high, TetMesh)
     parts = TetMesh(np.concatenate([low.vertices, high.vertices]), [[0, 1, 2, 3], [4, 5, 6, 7]])
@@ -91,7 +92,7 @@ def clearance() -> None:
     # In more steps than positions are sampled: between samples, vertices move on curves.
     scene = Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact())
     _simulate(scene, Automatic(), 2 * MAX_SAMPLES)
-    # Near enough to be asked what tetrahedra hold apart.
+    # Near enough for the search for parts that tetrahedra hold apart.
     _touch(Automatic())
 
 
@@ -99,7 +100,7 @@ def explicit_contact() -> None:
     from ..integrators import SymplecticEuler
 
     _touch(SymplecticEuler())
-    # Where few of many vertices are deflected, candidates are sought around these alone.
+    # If few of many vertices are deflected, candidates are searched around these only.
     parts = [_tet(height=3.0 * index).mesh for index in range(CROWD)]
     vertices = np.concatenate([part.vertices for part in parts if isinstance(part, TetMesh)])
     crowd = SoftBody(TetMesh(vertices, np.arange(4 * CROWD).reshape(-1, 4)))

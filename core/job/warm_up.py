@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Loads the solver and compiles its loops before they are needed, by simulating tiny scenes.
 
-What is compiled stays on the disk, so that only the first worker of an installation takes long, and
-none where loops came with the extension.
-It says so in lines such as ``preparing 0.42`` on standard output, for Blender to show.
+Compiled loops stay on the disk, so that only the first worker of an installation takes long, and
+none if loops come with the extension. It says so in lines such as ``preparing 0.42`` on standard
+output, for Blender to show.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .tiny_scenes import Piece
 
 # As modules are loaded from it, by which numba tells installations apart.
 ROOT = Path(__file__).absolute().parents[1]
-# Of what is inlined nothing is kept but what it is part of.
+# Inlined loops have no file of their own.
 _LOOP = re.compile(rb"^@compiled\((?![^)]*\binline=).*?^def (\w+)", re.MULTILINE | re.DOTALL)
 
 
@@ -94,7 +94,8 @@ def prepare_everything(stop_event: threading.Event) -> None:
     finally:
         _thread.stop_event = None
     if folder := os.environ.get("NUMBA_CACHE_DIR"):
-        # Where nothing can be written, loops are not kept either: the next session begins anew.
+        # Without a writable folder loops are not kept either, and the next session compiles them
+        # again.
         with contextlib.suppress(OSError):
             (Path(folder) / _MARK).write_bytes(_fingerprint().encode())
     report("prepared")
@@ -108,10 +109,10 @@ def _prepare_all() -> None:
 
 
 def ship(root: Path) -> None:
-    """Compiles what simulations need, and puts it into a folder to come with the extension.
+    """Compile the loops of simulations into a folder that comes with the extension.
 
     Raises:
-        SuppleError: where it would serve no other machine.
+        SuppleError: if the loops would not run on other machines.
     """
     from ..compiled import loops
 
@@ -153,7 +154,7 @@ def report_compiling() -> None:
 
 
 _lock = threading.Lock()
-# Of a thread that prepares until this process is wanted.
+# The flag of a thread that prepares until this process is needed.
 _thread = threading.local()
 _is_compiling = False
 _prepared: set[Piece] = set()
@@ -164,7 +165,7 @@ def _prepare(piece: Piece) -> None:
     with _lock:
         if piece in _prepared:
             return
-        # Where loops cannot be kept, the simulation comes to the same and says so.
+        # If loops cannot be kept, the simulation also fails to keep them and reports it.
         with contextlib.suppress(OSError):
             with kept_for_good():
                 piece()
@@ -194,7 +195,7 @@ def _stop_if_wanted() -> None:
     """Stop compiling where this thread is to end.
 
     Raises:
-        _WantedError: where this thread is to end.
+        _WantedError: if this thread has to end.
     """
     stop_event: threading.Event | None = getattr(_thread, "stop_event", None)
     if stop_event is not None and stop_event.is_set():

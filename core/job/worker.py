@@ -25,7 +25,7 @@ STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
 
 
 def wait_for_job() -> Path:
-    """Loads and compiles the solver until standard input says what to simulate with it.
+    """Load and compile the solver until standard input names the job to simulate.
 
     The line is JSON, ``{"job": folder}``; output goes to the folder from then on. Ends this
     process when standard input closes instead.
@@ -56,7 +56,7 @@ def work(folder: Path, mesh_only: bool = False) -> None:
     """Make the tetrahedra of a job unless it has them, then all missing frames, or the result of
     its search.
 
-    What is damaged is said, and made again where the rest allows. A folder that has everything is
+    Damaged files are reported, and made again if the rest allows. A folder that has everything is
     only read.
 
     Raises:
@@ -99,8 +99,8 @@ def _prepare(prepare_it: Callable[[Any], None], subject: Any) -> None:
 
 
 def _load_scipy() -> None:
-    """Loads what filling and the solver both need of it, before two threads do: each of them may
-    hold a module that the other waits for."""
+    """Load the common parts of scipy before two threads do. Each of them might hold a module that
+    the other one waits for."""
     import scipy.linalg
     import scipy.sparse.csgraph
     import scipy.sparse.linalg
@@ -139,7 +139,7 @@ def _has_tet_scene(job: Job) -> bool:
 
 
 def _has_frames(job: Job) -> bool:
-    """Whether all frames are there and whole; says what else is damaged then."""
+    """Whether all frames are there and whole; reports other damage then."""
     if not _is_complete(job):
         return False
     count = job.settings.frame_count
@@ -164,7 +164,8 @@ def _report_meshes(job: Job) -> None:
 
 
 def _prepared(job: Job) -> tuple[Scene, list[dict[str, Any]]]:
-    """The scene of tets and the reports on it; what intersects at the start is written down."""
+    """The scene of tets and the reports on it; intersections at the start are written to the
+    folder."""
     job.write_intersections(None)
     try:
         return prepare(job.scene)

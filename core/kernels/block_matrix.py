@@ -120,7 +120,8 @@ def solve(
 
     Args:
         matrix, off_pattern: starts, columns and values of the blocks of each row.
-        groups: where each starts, that of each row, and the rows' offsets from its centroid.
+        groups: the start of each group, the group of each row, and the rows' offsets from its
+            centroid.
         inverses: of the diagonal blocks, and of the matrix between the groups.
         rank_ones: of a ``RankOneUpdate`` directions and solutions, (K, N, 3), factors, inverse
             capacitance, and room for (2, K) numbers.
@@ -185,7 +186,7 @@ def _correct(rank_ones: Any, z: Any) -> float:
 
 @compiled()
 def _add_rank_ones(rank_ones: Any, p: Any, q: Any) -> float:
-    """q ← q + Σ c u (u · p); what is added to its product with p."""
+    """q ← q + Σ c u (u · p); the sum of terms added to its product with p."""
     directions, _, factors, _, _ = rank_ones
     change = 0.0
     for k in range(len(directions)):

@@ -2,8 +2,8 @@
 """Kernels of trees of boxes over the triangles of surfaces.
 
 Boxes are swept along linear trajectories without the mean motion of their tree. Between two trees
-the first one's are swept by the difference of their means: what moves together needs small boxes
-only.
+the boxes of the first are swept by the difference of their mean motions, so that common motion
+needs only small boxes.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def tree_pairs(
         boxes: (N, 6) of nodes.
         motions: (T, 3) mean motion of each tree.
         roots: (T,) nodes.
-        trees: of which groups they are.
+        trees: the groups of the trees.
         can_collide: (G, G) whether two groups may.
         ratio: of how much farther than their radii they may be apart.
         order: (T,) trees by the least x of their swept boxes.

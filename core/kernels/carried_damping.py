@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Kernels of damping relative to what carries a body: see ``CarriedDamping``."""
+"""Kernels of damping relative to pins and goals that carry a body, see ``CarriedDamping``."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def deviation_ratios(
     out: Any,
 ) -> float:
     """Write the (V,) distances of (V, 3) points from their paths at two times, in seconds since
-    the paths began: the farther of both over what is ``allowed``. Return the largest of them.
+    the paths began: the larger of both over the ``allowed`` distance. Return the largest of them.
     """
     largest = 0.0
     for v in range(len(out)):
@@ -55,7 +55,8 @@ def follow(
     before: Any, after: Any, step: float, memory: float, velocities: Any, changes: Any
 ) -> None:
     """Update (V, 3) velocities, in m/s, to those of a step of ``step`` seconds between two (V, 3)
-    places, and (V,) their changes in a step, of which the ratio ``memory`` stays."""
+    places, and (V,) their changes in a step; the ratio ``memory`` of earlier changes is
+    retained."""
     for v in shared_range(len(changes)):
         velocity = scaled(1.0 / step, minus(vector_at(after, v), vector_at(before, v)))
         change = minus(velocity, vector_at(velocities, v))
@@ -63,8 +64,8 @@ def follow(
         velocities[v, 0], velocities[v, 1], velocities[v, 2] = velocity
 
 
-# How far a path deviates from its secant, in changes of its rate times the time: under a constant
-# acceleration an eighth, and a quarter where all of it comes at once, in the middle.
+# The deviation of a path from its secant over the change of its velocity times the time: an eighth
+# under a constant acceleration, and a quarter if all of the change is in the middle.
 DEVIATION_RATIO = 0.25
 
 

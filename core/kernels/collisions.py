@@ -4,9 +4,9 @@
 A collision is of two vertices, of an edge and a vertex, of two edges that cross or are almost
 parallel, or of a face and a vertex.
 
-Every place of a surface is to count once against whatever is close to it, although several faces
-and edges have the same closest place where they meet: what is too much is taken off by the improved
-max operator (Li et al., "Convergent Incremental Potential Contact", 2023, arXiv:2307.15908).
+Every point of a surface has to count once against each near part, although adjacent faces and
+edges share their closest points. The improved max operator subtracts the surplus (Li et al.,
+"Convergent Incremental Potential Contact", 2023, arXiv:2307.15908).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..math3.closest_points import (
 from ..math3.vectors import NOTHING, advanced, cross, dot, four_points, minus, scaled, vector_at
 from .barrier import mollifier_of, squared_cross
 
-# What the keys of each kind begin at; those of two vertices begin at none.
+# The offsets of the keys of each kind; those of two vertices begin at none.
 EDGE_VERTEX, EDGE_EDGE, FACE_VERTEX = 1 << 60, 2 << 60, 3 << 60
 #: Features of collisions that are not of two edges; those of two edges are their codes.
 POINTS, POINT_EDGE, POINT_FACE = 9, 10, 11
@@ -401,7 +401,7 @@ def evaluate_stencils(
     coefficients: Any,
     mollifiers: Any,
 ) -> None:
-    """Fills in what ``Stencils`` has of each collision."""
+    """Write the ``Stencils`` of each collision."""
     for k in range(len(features)):
         x0, x1, x2, x3 = four_points(
             points, vertices[k, 0], vertices[k, 1], vertices[k, 2], vertices[k, 3]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Contacts made linear in the positions of what carries them: found among candidate pairs and the
-points at the ground.
+"""Contacts linearized in the positions of their nodes: active candidate pairs, and points near the
+ground.
 
 Nodes are the vertices of tetrahedra, then those of colliders. A surface point is a weighted sum of
 few of them, and so is the difference e = Σ c x of the two closest points of a contact.
@@ -201,7 +201,8 @@ def _write_pair(
 
 @compiled(inline=True)
 def painted_parts(factors: Any, vertices: Any, coefficients: Any) -> Any:
-    """The painted factors f₁ and f₂ at the closest points of a pair, of which √(f₁ f₂) counts."""
+    """Return the painted factors f₁ and f₂ at the closest points of a pair; friction uses √(f₁
+    f₂)."""
     if len(factors) == 0:
         return 1.0, 1.0
     first = second = 0.0

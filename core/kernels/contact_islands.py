@@ -15,7 +15,7 @@ from ..compiled import as_index, compiled, shared_range
 from .contact_relaxation import initialize_force, is_awake, relax, wake
 from .flat_tets import relax_flat
 
-# So many of the smallest islands that are large make a thread's share of the work.
+# The number of smallest large islands in a thread's share of the work.
 LARGE_ISLANDS_PER_SHARE = 8
 
 
@@ -45,8 +45,7 @@ def _root(parents: Any, node: int) -> int:
 
 @compiled(inline=True)
 def _join(parents: Any, nodes: Any, mobility: Any) -> int:
-    """Makes one of what nodes of a row are in, but for those that nothing moves; one of them, or
-    −1."""
+    """Join the islands of a row's movable nodes; one of them, or −1."""
     joined = -1
     for node in nodes:
         if node < 0:
@@ -66,7 +65,8 @@ def _join(parents: Any, nodes: Any, mobility: Any) -> int:
 
 @compiled(inline=True, allocates=True)
 def _in_order(islands: Any, count: int) -> Any:
-    """Indices by their island, and where those of each begin; what is in none is left out."""
+    """Indices by their island, and where those of each begin; rows without an island are left
+    out."""
     offsets = np.zeros(count + 1, np.int64)
     for island in islands:
         if island >= 0:
@@ -89,7 +89,7 @@ def find_islands(nodes: Any, corners: Any, mobility: Any) -> Any:
     Args:
         nodes: (K, E) of contacts, −1 where there are fewer.
         corners: (A, 4) of flat tets.
-        mobility: (N,) zero for what nothing moves, which joins nothing.
+        mobility: (N,) zero for immovable nodes, which join no islands.
     """
     parents = np.arange(len(mobility))
     contact_islands = np.empty(len(nodes), np.int64)

@@ -2,13 +2,13 @@
 """Contact forces at the end of an explicit step, found one by one: nonlinear Gauss–Seidel.
 
 With the inertia of the step alone, min ½ |x − x̃|² / hσM⁻¹ + Σ s b(d/d̂) over contacts whose
-distances d = n·Σ c x are linear, each contact's own problem has one unknown: d − d̃ = w F(d), w its
-compliance and d̃ what all other forces make of its distance. Its solution exists wherever d̃ is,
-below the surface too, and is above zero. Forces are kept between the passes, so that after any
-number of them they are equal and opposite.
+distances d = n·Σ c x are linear, each contact's own problem has one unknown: d − d̃ = w F(d), with
+its compliance w and its distance d̃ by all other forces. Its solution exists wherever d̃ is, below
+the surface too, and is above zero. Forces are kept between the passes, so that after any number of
+them they are equal and opposite.
 
-Friction is Coulomb's, with the normal force of the same pass: what sticks is held where it was when
-the step began.
+Friction is Coulomb's, with the normal force of the same pass: sticking points are held at their
+position at the start of the step.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def surface_proximal(start: float, stiffness: float) -> float:
     """
     bent = 1.0 + 4.0 * stiffness
     root = math.sqrt(start * start + 8.0 * stiffness * bent)
-    # Two forms, of which either cancels for starts of one sign.
+    # Two forms, since each one cancels for starts of one sign.
     u = 4.0 * stiffness / (root - start) if start < 0.0 else (start + root) / (2.0 * bent)
     u = min(1.0, max(MIN_DISTANCE_RATIO, u))
     for _ in range(MAX_ITERATIONS):
@@ -95,7 +95,7 @@ def change_of_difference(constraints: Any, k: int, moves: Any) -> Any:
 
 @compiled(inline=True)
 def _push(constraints: Any, k: int, force: Any, mobility: Any, moves: Any) -> None:
-    """Adds what a force on a contact does to the moves of its nodes."""
+    """Add the effect of a force on a contact to the moves of its nodes."""
     x, y, z = force
     for i in range(constraints.nodes.shape[1]):
         node = constraints.nodes[k, i]
@@ -110,7 +110,7 @@ def _push(constraints: Any, k: int, force: Any, mobility: Any, moves: Any) -> No
 @compiled(inline=True)
 def initialize_force(constraints: Any, k: int, mobility: Any, moves: Any) -> None:
     """Begins with the force that the distance of a contact has where it was made linear: that of
-    bodies at rest. It is no larger than what opens the contact."""
+    bodies at rest. It is at most the force that opens the contact."""
     dhat, compliance = constraints.dhats[k], constraints.compliances[k]
     u = max(MIN_DISTANCE_RATIO, constraints.distances[k] / dhat)
     if u >= 1.0 or compliance == 0.0:
@@ -130,7 +130,7 @@ def initialize_force(constraints: Any, k: int, mobility: Any, moves: Any) -> Non
 
 @compiled(inline=True)
 def relax(constraints: Any, k: int, mobility: Any, moves: Any) -> float:
-    """Solves a contact once; the change of its distance in units of what that is then.
+    """Solves a contact once; the change of its distance relative to the new distance.
 
     Args:
         mobility: (N,) in metres a newton over the step.
@@ -173,8 +173,7 @@ def relax(constraints: Any, k: int, mobility: Any, moves: Any) -> float:
 
 @compiled(inline=True)
 def wake(nodes: Any, mobility: Any, last_changes: Any, present: int) -> None:
-    """Says of the nodes of a row that a pass has changed what acts on them, but of those that
-    nothing moves.
+    """Mark the movable nodes of this contact as active.
 
     Args:
         last_changes: (N,) the pass that did so last; zero before the first, in which all are awake.
@@ -189,7 +188,7 @@ def wake(nodes: Any, mobility: Any, last_changes: Any, present: int) -> None:
 
 @compiled(inline=True)
 def is_awake(nodes: Any, last_changes: Any, since: int) -> bool:
-    """Whether a pass, ``since`` or later, has changed what acts on any of the nodes of a row."""
+    """Whether a pass, ``since`` or later, has changed the forces on a node of this row."""
     for node in nodes:
         if node < 0:
             break

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Continuous collision detection: how far pairs may go before they are too near.
+"""Continuous collision detection: the step sizes at which pairs come too near.
 
 A pair is four points: of two edges the first two are one, else the first is the point. For a unit
-normal n, the least n·x of the one part minus the largest of the other is no more than the distance,
-whatever n is; with the direction between the closest points it is the distance. So it is a lower
-bound that rounding of n cannot make too large (a separating axis).
+normal n, the least n·x of the one part minus the largest of the other is no more than the
+distance, whatever n is; with the direction between the closest points it is the distance. It is
+thus a lower bound that rounding of n cannot make too large (a separating axis).
 
 Additive (Li, Kaufman and Jiang, "Codimensional incremental potential contact", ACM Transactions on
 Graphics 40(4), 2021): from a lower bound of the distance follows a time in which nothing can
 collide; the rest of the trajectory is examined from there. That time is the distance over the
 largest relative speed, or that along a normal, if longer: the parts are convex and their corners
-move linearly, so that their distance along a fixed normal is the least of linear functions of time.
-What slides along or leaves is known to be free at once, however near it is.
+move linearly, so that their distance along a fixed normal is the least of linear functions of
+time. Sliding or separating pairs are free at once, however near they are.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def clamped(parameter: float) -> float:
 
 # This ratio of the distance at the start remains, whatever collides.
 REMAINING_DISTANCE_RATIO = 0.1
-# What is closer than the minimum distance comes closer by this ratio at most.
+# Pairs closer than the minimum distance approach by at most this ratio.
 BELOW_MIN_DISTANCE_RATIO = 0.01
 # The time of impact has converged when no more than this ratio of the displacement there is left.
 TOLERANCE_RATIO = 0.02
@@ -298,7 +298,7 @@ def _parting_step_size(
     # The motion of the first part relative to the second one, times a positive number.
     against = plus(c, d) if are_edges else plus(b, plus(c, d))
     motion = minus(b, against) if are_edges else minus(ORIGIN, against)
-    # Where nothing lies between the parts, rounding alone decides which way a normal points.
+    # For touching parts, rounding alone decides the sign of a normal.
     for direction in (normal, scaled(-1.0, normal), unit(motion)):
         heights = _along(direction, corners[0], corners[1], corners[2])
         rates = _along(direction, b, c, d)

@@ -67,7 +67,7 @@ def _write_rest_shape(
         # The columns are the area vectors of the faces across from the corners 1 to 3, twice.
         c = cofactors(d)
         det = determinant(d, c)
-        # Of what has no volume, those who let it come to that hold it apart.
+        # Callers that allow a volume of zero handle it.
         inverse = 1.0 / det if det != 0.0 else 0.0
         volumes[e] = det / 6.0
         for i in range(3):
@@ -120,7 +120,7 @@ def signed_svd(f: Any) -> Any:
     v3 = cross(largest, second)
     along, across = transformed(f, largest), transformed(f, second)
     u1, first = _direction(along, AXES[2], MIN_LENGTH)
-    # What rounding left of the first is taken out of the second.
+    # The second is orthogonalized against rounding of the first.
     across = advanced(across, -dot(u1, across), u1)
     u2, middle = _direction(across, u1, MIN_LENGTH + ROUNDING_RATIO * first)
     u3 = cross(u1, u2)
@@ -190,7 +190,7 @@ def _write(eigen: Any, c: Any, v: Any) -> None:
 @compiled()
 def diagonalized(m: Any, vectors: Any) -> Any:
     """Eigenvalues of a symmetric matrix, and three vectors turned with it: of the axes the
-    eigenvectors. By cyclic Jacobi rotations (Golub and Van Loan, "Matrix Computations",
+    eigenvectors. Method: cyclic Jacobi rotations (Golub and Van Loan, "Matrix Computations",
     section 8.5)."""
     a, d, e, b, f, c = m
     x, y, z = vectors

@@ -35,16 +35,16 @@ from .continuous_collision import (
 )
 from .flat_tets import relax_flat
 
-# A pair that is not at its floor keeps this ratio of the room above it, for rounding.
+# The ratio of the distance above its floor that a pair keeps, for rounding.
 KEPT_ROOM_RATIO = 0.1
-# The least and the largest share of the room between two parts that one of them gets.
+# The least part of the distance between two parts that one of them gets.
 LEAST_SHARE = 0.05
-# A pair is tested so often with shortened moves before it is divided untested.
+# The most tests of a pair with shortened moves before it is divided untested.
 MAX_TESTS = 2
 # A pair whose common nodes all but cancel is not pushed: the least ratio of its compliance and the
 # mobility of its nodes.
 LEAST_COMPLIANCE_RATIO = 1e-2
-# What rounding may make too short.
+# The factor against lengths that rounding makes too short.
 ROUNDING_FACTOR = 1.0 + 1e-6
 
 
@@ -138,8 +138,8 @@ def _push(
     displacements: Any,
     moves: Any,
 ) -> float:
-    """Gives equal and opposite impulses to a sum of nodes, so that it goes farther along a normal
-    by what is missing, in metres; the work that prescribed nodes do, in joules."""
+    """Apply equal and opposite impulses to a sum of nodes, so that it moves farther along a normal
+    by ``missing`` metres; the work that prescribed nodes do, in joules."""
     compliance = along = prescribed = size = 0.0
     for i in range(used):
         node = nodes[i]
@@ -150,7 +150,7 @@ def _push(
             along += component
             if mobility[node] == 0.0:
                 prescribed += weights[i] * normal[axis] * displacements[node, axis]
-    # Where the nodes of both parts are all but the same, hardly anything can part them.
+    # Parts with nearly the same nodes can hardly be separated.
     if compliance <= LEAST_COMPLIANCE_RATIO * size or along >= missing:
         return 0.0
     force = (missing - along) / compliance
@@ -177,7 +177,7 @@ def push_apart(
     moves: Any,
 ) -> float:
     """Changes moves by impulses between the corners of pairs, so that those stay apart; the work
-    that what is prescribed does, in joules.
+    of prescribed nodes, in joules.
 
     Each impulse projects the moves, in the metric of masses, on a half-space that holds all common
     motions: momentum stays, and kinetic energy does not grow.
@@ -188,7 +188,7 @@ def push_apart(
         points: (V, 3) of the surfaces, in metres.
         interpolation: of the points.
         floors: (P,) in metres.
-        mobility: (N,) of nodes, in metres a newton over the step; zero for what is prescribed.
+        mobility: (N,) of nodes, in metres a newton over the step; zero for prescribed nodes.
         displacements: (N, 3) displacements of prescribed nodes in the whole step, in metres.
         flat_tets, flat_count, flat_floor: tets that answer by pressure where the pairs press them
             flat, how many those are, and η̄, as of ``contact_islands.relax_islands``.
@@ -226,7 +226,7 @@ def push_up(
 
     Args:
         interpolation: of the S points.
-        floors: (S,) above the ground, in metres; who is below may stay there.
+        floors: (S,) above the ground, in metres; points below it may stay there.
         height: of the ground, in metres.
         nodes, mobility, moves: as of ``push_apart``, nodes where they are (N, 3).
     """
@@ -298,7 +298,7 @@ def _hold(
     ratio: float,
     changed: Any,
 ) -> None:
-    """Lets the nodes that take a point against a normal go a ratio of what they go."""
+    """Scale the step sizes of nodes that move a point against a normal by a ratio."""
     for i in range(interpolation.nodes.shape[1]):
         if _approach(interpolation, i, point, normal, moves) > 0.0:
             owner = owners[interpolation.nodes[point, i]]
@@ -488,9 +488,9 @@ def divide(
 ) -> Any:
     """Lowers step sizes until no pair collides; (A,) which pairs are divided by a plane.
 
-    Pairs that collide are divided. Where step sizes fall, other pairs of their nodes are tested
-    with shortened moves, ``MAX_TESTS`` times at most: who has been tested with the step sizes that
-    there are in the end is free, and who is divided is so with smaller ones, too.
+    Pairs that collide are divided. When step sizes fall, other pairs of their nodes are tested
+    with shortened moves, at most ``MAX_TESTS`` times. A pair that passes a test at the final step
+    sizes is free, and a divided pair stays so at smaller step sizes.
 
     Args:
         pairs: (A,) candidates that may come to their floor by any parts of the moves.
@@ -515,7 +515,7 @@ def divide(
             for i in range(used):
                 is_queued[pair_owners[i]] = True
     for owner in range(count):
-        # Those that the ground has shortened already, too.
+        # Owners with moves that the ground has shortened are queued, too.
         if is_queued[owner] or (step_sizes[owner] < 1.0 and offsets[owner] < offsets[owner + 1]):
             is_queued[owner] = True
             queue[length] = owner

@@ -107,7 +107,7 @@ class PressedTets(NamedTuple):
         gradients: (M, 3, 3) of the shape functions of corners 1 to 3, in 1/m.
         metric: (7, M) V times the products of these, and 1 / V.
         volumes: (M,) in m³.
-        pressures: (M,) P in Pa; what has none is left alone.
+        pressures: (M,) P in Pa; tets without one are left alone.
     """
 
     corners: Any
@@ -164,7 +164,7 @@ def find_flat(
     tets: Any, floor: float, at: Any, ends: Any, mobility: Any, out: Any, count: int
 ) -> int:
     """Adds the tets that are below the floor, or would come there, to ``count`` others; how many
-    there are then. Those for which there is no place are counted alone.
+    there are then. Tets beyond the capacity are only counted.
 
     Args:
         tets: ``PressedTets``.
@@ -204,7 +204,7 @@ def find_turned(tets: Any, least: float, before: Any, after: Any, mobility: Any)
         tets: ``PressedTets``; those inside out before, those without a pressure, and those with a
             prescribed corner may turn.
         before, after: (N, 3) where nodes are, in metres.
-        mobility: (N,) zero for what is prescribed.
+        mobility: (N,) zero for prescribed nodes.
     """
     start, end = np.empty(len(tets.volumes)), np.empty(len(tets.volumes))
     write_volume_ratios(before.T, tets.corners, tets.volumes, start)

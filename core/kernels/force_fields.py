@@ -17,7 +17,7 @@ from ..geometry.triangle_loops import crossing
 
 #: Each octave is half as strong as the one before, at half its wavelength.
 OCTAVES = 3
-#: By which the corners of the unit cells have one of the gradients.
+#: The permutation that gives each corner of a unit cell one of the gradients.
 PERMUTATION = np.frombuffer(
     bytes.fromhex(
         "A2A0193BF8EBAAEEF31C67281DED00DE952EDC3F3A82354D6CBA36D0F60C7932"
@@ -112,7 +112,7 @@ def noise_slopes(points: Any, out: Any) -> None:
 @compiled()
 def _around(x: Any, count: Any) -> Any:
     """The two cells whose centres are on either side, and the part of the way from one to the
-    other; what lies beyond the last centre has that cell on both sides."""
+    other; points beyond the last centre have that cell on both sides."""
     lower = math.floor(x - 0.5)
     first = min(max(int(lower), 0), count - 1)
     second = min(max(int(lower) + 1, 0), count - 1)

@@ -2,8 +2,8 @@
 """Implicit steps on the ground: lifts of points and the friction between them and it.
 
 A system is diag(1/c) + Σ k s sᵀ over points, c the compliance of each vertex, k the stiffness of a
-point and s the shares that vertices have in it. Vertices are numbered among those that carry points
-and move; what is held has the number after the last, and its entry counts nowhere.
+point and s the shares that vertices have in it. Vertices are numbered among those that carry
+points and move; held vertices have the number after the last, whose entry is not used.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def add_at_point(force: Any, numbers: Any, shares: Any, i: Any, out: Any) -> Non
 
 @compiled(allocates=True)
 def solve(stiffness: Any, numbers: Any, shares: Any, point_stiffness: Any, rhs: Any) -> Any:
-    """Return the approximate (n + 1,) solution of a system: by conjugate gradients, zero where
-    held.
+    """Return the approximate (n + 1,) solution of a system by conjugate gradients; zero for held
+    vertices.
 
     Args:
         stiffness: (n,) 1/c of vertices, in N/m.

@@ -3,7 +3,7 @@
 
 With the edges D from corner 0, C = cof D, V the volume at rest and S the products of the shape
 gradients, so that I_C = D : D S and J = det D / 6V, the gradient of V Ψ by D is p V D S + q C / 6,
-p = 2 Ψ_I and q = Ψ_J. Of this the derivative by column b of D, in column a, with A = V D S, is
+p = 2 Ψ_I and q = Ψ_J. Its derivative by column b of D, in column a, with A = V D S, is
 
     p V S_ab I + (4 Ψ_II A_a A_bᵀ + Ψ_IJ (A_a C_bᵀ + C_a A_bᵀ) / 3 + Ψ_JJ C_a C_bᵀ / 36) / V
     + q ∂C_a/∂D_b / 6,

@@ -2,8 +2,8 @@
 """Weights of pairs whose closest points lie at a corner or on an edge that other pairs share.
 
 The faces at an edge, and the edges at a corner, have the same closest point where two surfaces are
-closest, and count as one pair there. Where they are not closest, as beside an inner edge of a flat
-floor, only the closer pair counts: the other one would push along the floor.
+closest, and count as one pair there. If they are not closest, as beside an inner edge of a flat
+floor, only the closer pair counts; the other one would push along the floor.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ from .obstacles import friction_stop_ratio, nearest, proximal
 MAX_SWEEPS, HEIGHT_TOLERANCE_RATIO = 3, 1e-4
 # Sweeps at the end in which forces only grow, at most.
 MAX_GROWING_SWEEPS = 20
-# Points above so many activation distances cannot be brought near by what is pushed.
+# The search radius in activation distances; farther points do not come near by the correction of
+# others.
 SEARCH_RADIUS_RATIO = 2.0
 
 
@@ -50,7 +51,8 @@ class PointGroups(NamedTuple):
 
     Args:
         offsets: (G + 1,) of the points of each tet.
-        outside: (G,) by what share of a tet's height its points may lie below its corners.
+        outside: (G,) depth of points below the corners of their tet, relative to its height, at
+            most.
     """
 
     offsets: Any
@@ -326,7 +328,7 @@ class Motion(NamedTuple):
 
 
 class SweepTrace(NamedTuple):
-    """Room for what sweeps did to points near the ground, S at most: to go back through them.
+    """The record of sweeps over at most S points near the ground, for the adjoint.
 
     Args:
         normal: (…, S, 2) forces before each sweep, and ratios of height and distance after it, one

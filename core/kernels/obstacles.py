@@ -52,7 +52,8 @@ def apply_contact_impulse(
     for axis in range(3):
         stopped = stopped_ratio * (velocities[axis, v] - along * normal[axis])
         velocities[axis, v] += change * normal[axis] - stopped
-        # A vertex moved on by its old tangential velocity; take back what friction stopped.
+        # A vertex moved on by its old tangential velocity; undo the displacement that friction
+        # stopped.
         positions[axis, v] -= step * stopped
 
 

@@ -16,10 +16,10 @@ from .collisions import edge_edge_weight, face_vertex_weight, parallel_threshold
 from .continuous_collision import stencil
 from .local_minima import edge_weight, face_weight
 
-# Of d̂: farther pairs have time. Where soft bodies lie, steps without contact would sink by as much
-# as their barriers hold them up, which tells nothing of what comes.
+# The largest distance relative to d̂; farther pairs are not urgent. Resting soft bodies would sink
+# without contact by their barrier's compression, which predicts nothing.
 MAX_DISTANCE_RATIO = 0.25
-# By this factor a distance shrinks within a step, at least, before its end tells.
+# The least factor by which a distance shrinks within a step before its end counts.
 MIN_CLOSING_FACTOR = 2.0
 # The plane that parts a pair at the end of a step serves where it does so at the start, by at least
 # this ratio of the distance then.

@@ -30,7 +30,7 @@ class FlowKernel:
     """For CPUs; the methods are those of ``TorchFlow``.
 
     Args:
-        tets: whose rest shapes flow; what compiled loops read of those is written to.
+        tets: the tets that flow; their rest-shape data are overwritten.
         constants: (5, M), as ``TetFlow`` takes them.
     """
 
@@ -111,7 +111,7 @@ def _flow(
             if growth > 0.0:
                 read(plastic, e, inverse)
                 _stretch(inverse, v, factors, f, edges)
-                # What has grown by so much has not come farther than that.
+                # The strain has not grown by more than the flow.
                 if plastic[9, e] + growth > constants[4, e]:
                     growth = _limit(f, inverse, constants[4, e], growth, c, v, edges)
                 plastic[9, e] += growth
@@ -136,8 +136,8 @@ def may_flow(f: Any, yield_strain: Any, c: Any) -> bool:
 def _is_surely_elastic(c: Any, yield_strain: Any) -> bool:
     """Whether a bound says that C is below the yield surface, without its eigenvalues.
 
-    Those are within √⅔ |dev C| of their mean, and logarithms differ by no more than numbers do over
-    the smallest of them.
+    The eigenvalues are within √⅔ |dev C| of their mean, and their logarithms differ by at most
+    their difference over the smallest one.
     """
     mean = (c[0, 0] + c[1, 1] + c[2, 2]) / 3.0
     squares = 2.0 * (c[0, 1] * c[0, 1] + c[0, 2] * c[0, 2] + c[1, 2] * c[1, 2])
@@ -157,9 +157,9 @@ def growth_at(
     strains: Any,
     factors: Any,
 ) -> float:
-    """The growth of the equivalent plastic strain at C with eigenvalues on its diagonal; into
-    ``strains`` the deviator of ½ ln C, into ``factors`` what the flow makes of the principal
-    stretches of F_p⁻¹."""
+    """The growth of the equivalent plastic strain at C with eigenvalues on its diagonal; write the
+    deviator of ½ ln C to ``strains``, and the factors of the flow on the principal stretches of
+    F_p⁻¹ to ``factors``."""
     if min(c[0, 0], c[1, 1], c[2, 2]) < MIN_SQUARED_STRETCH:
         return 0.0
     for i in range(3):

@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 
 # Newton steps to the smallest eigenvalue, which converge quadratically from below.
 MAX_NEWTON_STEPS, ROUNDING_RATIO = 12, 1e-15
-# Of (λ₁ − λ₃)(λ₂ − λ₃) to the square of the trace: below it the direction of the smallest stretch
-# is less certain than 1e-10 radians, and a singular value decomposition serves.
+# The least ratio of (λ₁ − λ₃)(λ₂ − λ₃) to the square of the trace. Below it the direction of the
+# smallest stretch has an error above 1e-10 radians, and a singular value decomposition is used.
 MIN_SEPARATION_RATIO = 1e-6
 
 
@@ -209,7 +209,7 @@ class PosedTetsKernel:
 
     Args:
         kernel: of the same tets and their material.
-        tets: of which only the corners are read.
+        tets: the tets; only their corners are read.
         held: None where no tet is.
     """
 
@@ -219,8 +219,8 @@ class PosedTetsKernel:
         self._forces: NDArray[Any] = np.empty((9, len(tets)), dtype=kernel.moduli.dtype)
 
     def add_gradient(self, positions: Tensor, rest: Tensor, out: Tensor) -> None:
-        """Adds the gradient at (3, N) positions of tets that rest at (3, N) others to ``out``, in
-        newtons, less what held tets push with at rest."""
+        """Add the gradient at (3, N) positions of tets with (3, N) rest positions to ``out``, in
+        newtons, without the forces of held tets at rest."""
         sum_at_vertices(self.edge_forces(positions, rest), self._corners, out.numpy())
 
     def edge_forces(self, positions: Tensor, rest: Tensor) -> NDArray[Any]:

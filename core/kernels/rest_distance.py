@@ -17,7 +17,7 @@ REST_DISTANCE_RATIO = 0.25
 #: Pairs are searched within this ratio of the distance at which they push, for rounding's sake.
 SEARCH_RADIUS_RATIO = 1.01
 # Parts nearer at rest than this ratio of the distance of their corners touch there: that distance
-# counts in place of theirs. Where corners coincide, this ratio of d̂ does.
+# counts in place of theirs. The distance of coincident corners, relative to d̂.
 TOUCHING_RATIO = 1e-6
 
 
@@ -152,8 +152,8 @@ def _are_far(x: Any, are_edges: bool, dhat: float) -> bool:
 def _least_of_edge(
     mesh: Any, rest: Any, dhat: float, now: float, tip: int, a: int, b: int
 ) -> float:
-    """d̂ of a vertex and an edge: the least of the pairs that have both in common; what is no more
-    than ``now`` does as well."""
+    """d̂ of a vertex and an edge: the least of the pairs that have both in common; any bound up to
+    ``now`` is enough."""
     for place in range(mesh.vertex_offsets[tip], mesh.vertex_offsets[tip + 1]):
         end = _other_end(mesh, mesh.vertex_edges[place], tip)
         if dhat > now and end != a and end != b:

@@ -36,7 +36,7 @@ def write_nodes(
         for i in range(3):
             first[count + v, i], predicted[count + v, i] = colliders[v, i], targets[v, i]
             largest = max(largest, abs(targets[v, i]))
-    # No comparison finds what is no number; a sum does.
+    # Comparisons do not find NaN; a sum does.
     return (longest if total == total else math.nan), largest
 
 

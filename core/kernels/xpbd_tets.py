@@ -24,7 +24,7 @@ BASIS = (
     (_THIRD, 0.0, 0.0, 0.0, _THIRD, 0.0, 0.0, 0.0, -2.0 * _THIRD),
     (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0),
 )
-#: Of all six tr B, and where the law of a tet has the compliance.
+#: The trace of B for all six, and the index of the compliance in a tet's law.
 TRACES = (0.0, 0.0, 0.0, 0.0, 0.0, 3.0)
 COMPLIANCES = (6, 6, 6, 6, 6, 7)
 _ZERO = (0.0,) * 9

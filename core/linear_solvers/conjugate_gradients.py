@@ -30,7 +30,7 @@ class RankOneUpdate:
     """
 
     def __init__(self, terms: RankOneTerms, inverse: Callable[[Tensor], Tensor]) -> None:
-        #: (K, 3n) u, and what A leads to them from.
+        #: (K, 3n) u, and the solutions A⁻¹ u.
         self.directions = torch.stack([u.reshape(-1) for u, _ in terms])
         solutions = [inverse(u).reshape(-1) for u, _ in terms]
         self.solutions = torch.stack(solutions).to(self.directions)
@@ -73,7 +73,7 @@ class Solution:
 #: Fewer rows than this a thread cost more to hand out than to multiply.
 ROWS_PER_THREAD = 500
 
-#: How the iteration may end, by the number that the compiled loop returns.
+#: The results of the iteration, by the number that the compiled loop returns.
 END: tuple[End, ...] = ("converged", "limit", "indefinite")
 
 
@@ -199,7 +199,7 @@ class _Search:
         """Takes a step; returns ρ = r·M⁻¹r and the curvature p·Ap that it rests on, and the
         solution after it.
 
-        Where one of them is not positive no step is taken, and later ones are without meaning.
+        If one of them is not positive, no step is taken, and later values are meaningless.
         """
         residual = self._residual.double()
         preconditioned = self._precondition(residual)
@@ -208,7 +208,7 @@ class _Search:
         image = self._matvec(self._direction)
         curvature = _dot(self._direction, image)
         good, step = torch.minimum(rho, curvature) > 0.0, rho / curvature
-        # Not just a step of zero: what came of a breakdown may be infinite.
+        # A step of zero would not do, since values after a breakdown may be infinite.
         self.x = torch.where(good, self.x.addcmul(self._direction, step), self.x)
         self._residual.addcmul_(image, step, value=-1.0)
         self._rho = rho
@@ -239,7 +239,7 @@ class _ErrorEstimate:
             return "indefinite"
         energy = self._energies[-1] + rho * rho / curvature
         self._energies.append(energy)
-        # What the last quarter of the iterations gained, and three more.
+        # The gain of the last quarter of the iterations, and of three more.
         before = self.iterations - 3 - self.iterations // 4
         if before <= 0:
             return None
@@ -267,7 +267,7 @@ class ConjugateGradients:
     """Solves A x = b for matrices on one pattern, preconditioned on two levels.
 
     The levels are the inverses of the diagonal blocks and the rigid motions of groups of unknowns.
-    What the last iterations gained estimates the error before them (Strakoš and Tichý, "Error
+    The gain of the last iterations estimates the error before them (Strakoš and Tichý, "Error
     estimation in preconditioned conjugate gradients", BIT 45, 2005).
 
     A compiled loop serves a CPU, torch passes CUDA.

@@ -201,8 +201,8 @@ def _lower_triangle(
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp]]:
     """Rows and columns of the entries on and below the diagonal, and their places in (B, 9).
 
-    What is below the diagonal is read from the transposed block above it, where the entries of a
-    column of the result lie next to each other.
+    Blocks below the diagonal are read from the transposed block above it, in which the entries of
+    a result's column are contiguous.
     """
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     upper = np.flatnonzero(columns >= rows)
@@ -215,7 +215,7 @@ def _lower_triangle(
 
 
 def _components(vertices: NDArray[np.integer[Any]]) -> NDArray[np.intc]:
-    """(…, 3) the unknowns of vertices; C's int is what the package reads on every system."""
+    """(…, 3) the unknowns of vertices; The package reads C's int on every system."""
     return (3 * vertices[..., None] + _AXES).astype(np.intc)
 
 

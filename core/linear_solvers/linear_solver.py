@@ -18,7 +18,7 @@ from .direct import DirectSolver, NotPositiveDefiniteError, is_available
 # Iterations that take as long as a factorization, c nᵖ of n unknown vertices: measured from 3 K to
 # 40 K vertices. To go on for longer would be slower than to have begun directly.
 BREAK_EVEN_ITERATIONS, BREAK_EVEN_EXPONENT = 0.45, 0.8
-# Where there is no direct solver, conjugate gradients get so many times that.
+# The factor on the limit of conjugate gradients without a direct solver.
 LIMIT_FACTOR_WITHOUT_DIRECT = 20
 
 
@@ -63,7 +63,7 @@ class LinearSolver:
         return direct
 
     def begin(self) -> None:
-        """Forgets what earlier matrices were like, so that a step depends on its own alone."""
+        """Forget earlier matrices, so that a step depends on its own only."""
         self._is_direct = self._is_indefinite = False
 
     def prepare(self, matrix: BlockMatrix, positions: Tensor) -> None:

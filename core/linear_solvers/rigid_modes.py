@@ -22,7 +22,8 @@ from ..compiled import use_threads
 from ..geometry.segments import segment_sums
 from ..kernels.block_matrix import add_coarse
 
-#: Vertices in a group, and groups at most: what the coarse problem costs grows with their cube.
+#: The vertices in a group, and the most groups: the cost of the coarse problem grows with the cube
+#: of their number.
 GROUP_SIZE = 110
 MAX_GROUPS = 128
 

@@ -38,7 +38,7 @@ def frequency_ratio(young: float, poisson: float, density: float) -> float:
     """Return the frequency of a bounce over that of the slowest vibration, for a ball of any size.
 
     A bounce is half a swing as long as a ball touches that has fallen by one metre. The ratio is
-    within a quarter of what dropped balls show, from cork to silicone (docs/physics.md).
+    within a quarter of that of dropped balls, from cork to silicone (docs/physics.md).
 
     Args:
         young: Young's modulus in Pa, above 0.

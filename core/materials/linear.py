@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Linear elasticity: for small deformations, and to see what they are."""
+"""Linear elasticity, for small deformations and for comparison."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every material model, one row each: what menus, scene files and the verification take."""
+"""The table of material models for menus, scene files and the verification, one row each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ModelRow:
 
     Args:
         kind: its class.
-        label: what a user calls it.
+        label: the name in the interface.
         description: of a tooltip.
     """
 
@@ -28,7 +28,7 @@ class ModelRow:
     description: str
 
 
-#: By identifier, in the order of the menu.
+#: Rows by identifier, in the order of the menu.
 MODEL_TABLE = {
     "stable_neo_hookean": ModelRow(
         StableNeoHookean,

@@ -16,8 +16,9 @@ from .material import Material
 #: The longest side of a piece that lies in a hand, in metres.
 HAND_SIZE = 0.1
 
-#: Poisson's ratio of what keeps its volume. Published ratios of rubbers, gels and soft tissues lie
-#: between 0.49 and 0.5, which makes no visible difference; linear tetrahedra lock towards 0.5.
+#: Poisson's ratio of nearly incompressible materials. Published ratios of rubbers, gels and soft
+#: tissues lie between 0.49 and 0.5, which makes no visible difference; linear tetrahedra lock
+#: towards 0.5.
 KEEPS_VOLUME = 0.49
 
 
@@ -26,15 +27,15 @@ class Preset:
     """A real material.
 
     Args:
-        label: what an artist calls it.
+        label: the name in the interface.
         model: a name from ``materials.MODELS``.
         young: Young's modulus in pascal.
         poisson: Poisson's ratio.
         density: in kg/m³.
         tan_delta: loss modulus over storage modulus, as published.
-        source: where each number is from, and which value was taken where a range is given.
-        yield_stress: in pascal; 0 is that of what comes back from any shape.
-        creep_time, hardening: in seconds and pascal, of what does not.
+        source: the origin of each number, and the value chosen from a range.
+        yield_stress: in pascal; 0 is that of a material that recovers from any shape.
+        creep_time, hardening: in seconds and pascal, for other materials.
         is_held: whether it hangs on other things, as tissue does on bones, and wobbles from there.
     """
 
@@ -53,7 +54,7 @@ class Preset:
 
     #: Real materials do not brake rigid motion.
     damping = 0.0
-    #: All of what they lose is in the loss factor.
+    #: The loss factor contains all of their losses.
     stiffness_damping = viscosity = 0.0
 
     @property
@@ -65,9 +66,9 @@ class Preset:
     def loss_factor(self) -> float:
         """tan δ of the slowest vibration of a body.
 
-        What is held wobbles at that frequency, and has there what is published. What is free is
-        seen to bounce, or to wobble on what it stands on, at a lower one, where a Kelvin–Voigt
-        solid loses as much less.
+        A held body vibrates at that frequency, and has the published loss factor there. A free
+        body bounces, or vibrates on its support, at a lower frequency, at which a Kelvin–Voigt
+        solid loses proportionally less.
         """
         return self.tan_delta if self.is_held else self.tan_delta / self.bounce_frequency_ratio
 
@@ -104,8 +105,7 @@ class Preset:
         """The material with which a body ``scale`` times as large looks like this one: it sags,
         wobbles and yields by the same share of its size.
 
-        Stresses grow with the size, and all that takes time lasts its square root as long. The loss
-        factor stays.
+        Stresses grow with the size, and times with its square root. The loss factor stays.
 
         Args:
             scale: above zero.
@@ -301,7 +301,7 @@ PRESETS: dict[str, Preset] = {
     ),
 }
 
-#: Names of the presets by what an artist looks for.
+#: Names of the presets by category.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Food": ("gelatine_dessert", "marshmallow"),
     "Body": ("liver", "fat", "muscle_relaxed", "muscle_tensed", "gelatine_ballistic"),

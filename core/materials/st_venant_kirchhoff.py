@@ -51,7 +51,7 @@ class StVenantKirchhoff(StretchMaterial):
     def first_derivatives(
         a: Any, b: Any, c: Any, mu: Any, lam: Any, kappa: float
     ) -> tuple[Any, Any, Any]:
-        # By a stretch s: s (2μ (s² − 1)/2 + λ tr E).
+        # The derivative by a stretch s: s (2μ (s² − 1)/2 + λ tr E).
         base = 0.5 * lam * (a * a + b * b + c * c - 3.0) - mu
         compression = 1.0 - a * b * c
         compression = 0.5 * (compression + abs(compression))

@@ -6,8 +6,8 @@ places are the digits of a code to the base of three, the first edge's first. Th
 triangle is a corner (0 to 2), inside an edge (3 to 5, the first from corner 0 to corner 1), or
 inside the face (6).
 
-Their difference D = Σ c x is across the directions u = ∂D/∂s and v = ∂D/∂t that they can go in, so
-that what parameters change by follows from D·u = D·v = 0.
+Their difference D = Σ c x is orthogonal to the directions u = ∂D/∂s and v = ∂D/∂t in which they
+can move, so that the changes of parameters follow from D·u = D·v = 0.
 """
 
 from __future__ import annotations

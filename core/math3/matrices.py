@@ -318,7 +318,7 @@ def between(s: Any, m: Any) -> Any:
     )
 
 
-# Of the sum of two eigenvalues: closer ones are one.
+# The distance of equal eigenvalues, relative to their sum.
 _SAME_RATIO = 1e-5
 
 

@@ -23,8 +23,8 @@ Nothing here branches or looks at values, so that CUDA never waits. The compiled
 ``hessian.py``.
 
 U and V of a singular value decomposition have no derivative where two stretches are alike, but
-energy and stress do. So their derivatives are those in closed form: of the energy the stress, of
-the stress the Hessian of ``eigensystem``.
+energy and stress do. Their derivatives have closed forms: the stress for the energy, and the
+Hessian of ``eigensystem`` for the stress.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def signed_svd(f: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
     Returns:
         U, σ and V: (3, 3, M) rotations and (3, M), largest first. The last of σ has the smallest
-        magnitude and the sign of det f. Where f is singular U and V are rotations all the same.
+        magnitude and the sign of det f. U and V are rotations for singular f, too.
     """
     values, v = diagonalize(matmul3(f.transpose(0, 1), f))
     v = _sort_columns(v, values)
@@ -113,7 +113,7 @@ def signed_svd(f: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     u0 = torch.where(largest > tiny, first / largest, upward)
     second = second - (u0 * second).sum(0) * u0
     middle = _length(second)
-    # What is left of a matrix of rank 1 is rounding, and has no direction.
+    # The rest of a matrix of rank 1 is rounding, and has no direction.
     rounding = 50.0 * torch.finfo(f.dtype).eps * largest
     u1 = torch.where(middle > rounding + tiny, second / middle, _perpendicular(u0))
     u2 = u0.cross(u1, dim=0)
@@ -262,17 +262,17 @@ class Eigensystem:
 
     @cached_property
     def _along(self) -> Tensor:
-        """(3, 3, M): what δ_ij has to do with itself."""
+        """Return the (3, 3, M) factors of δ_ij on itself."""
         return off_diagonal(0.5 * (self.flip + self.twist))
 
     @cached_property
     def _across(self) -> Tensor:
-        """(3, 3, M): what δ_ij has to do with δ_ji."""
+        """Return the (3, 3, M) factors of δ_ji on δ_ij."""
         return off_diagonal(0.5 * (self.flip - self.twist))
 
 
 def eigensystem(material: Any, deformation_gradient: Tensor) -> Eigensystem:
-    """Return that of (3, 3, M) deformation gradients, as it is: not projected.
+    """Return the unprojected eigensystem of (3, 3, M) deformation gradients.
 
     Args:
         material: an ``InvariantMaterial`` or a ``StretchMaterial``.

@@ -26,7 +26,7 @@ METHODS = {"lattice": _mesh_lattice, "ftetwild": mesh_ftetwild, "tetgen": mesh_t
 
 
 def _longest_edge(corners: NDArray[np.float64]) -> float:
-    """Return the longest edge of a tetrahedron, of which every two corners make one."""
+    """Return the longest of the six edges of a tetrahedron."""
     return float(np.linalg.norm(corners[:, None] - corners, axis=2).max())
 
 
@@ -45,8 +45,8 @@ def tetrahedralize(
             shells. "ftetwild" follows it more closely and takes seconds to minutes. "tetgen"
             keeps its triangles and needs it closed and free of intersections. The last two are
             optional packages in native code: call them where a crash does no harm.
-        edge_length: of a typical tet, in metres; by default what gives about three thousand. A
-            surface that is a tetrahedron stays one, where a cube of this length may hold it.
+        edge_length: of a typical tet, in metres; the default gives about three thousand. A surface
+            that is a tetrahedron stays one, where a cube of this length may hold it.
 
     Raises:
         SceneError: on a surface or a setting that cannot be meshed, in words for the user.

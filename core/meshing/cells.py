@@ -23,7 +23,7 @@ from .lattice_loops import INSIDE_WINDING_NUMBER, label_cells
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-# So that faces of cells do not lie in those of a body.
+# The offset that keeps faces of cells out of those of a body.
 _OFF_CENTRE = np.array([1.3e-3, 0.7e-3, 1.1e-3])
 # A cell face normal to axis 0, 1, 2: its corners in cyclic order.
 _FACE_CORNERS = [
@@ -96,7 +96,7 @@ class BccLattice:
         return int(within + grid * np.prod(self.shape))
 
 
-# Of a cell's bounding box, from its centre.
+# The half width of a cell's bounding box.
 _HALF_WIDTH = 0.5
 # A winding number farther from a whole one is that of an open surface: it changes between
 # triangles, too, and is asked for at every point.
@@ -119,7 +119,7 @@ class Cells:
     Attributes:
         nodes: (N, 3) of the lattice.
         tets: (C, 4) nodes of each cell.
-        cut: how many are cut.
+        cut: the number of cut cells.
         first: (cut + 1,) where the triangles of each begin among the rows.
         triangle: (K,) of each row, among all.
         triangles: (K, 3, 3).
@@ -154,7 +154,7 @@ def find_cells(lattice: BccLattice, triangles: FloatArray, corners: IndexArray) 
     """Cells with something in them, and the fragments of material in each.
 
     Args:
-        lattice: whose lengths all are in units of.
+        lattice: the lattice, which gives the unit of lengths.
         triangles: (T, 3, 3), none much longer than a cell.
         corners: (T, 3) numbers of their corners, equal where they share one.
     """

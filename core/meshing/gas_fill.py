@@ -26,7 +26,7 @@ def with_gas(mesh: TetMesh, vertices: FloatArray, triangles: IndexArray) -> TetM
     """The mesh with the fraction of each tet that lies in hollows of a surface, where it has any.
 
     A hollow is inside of a closed shell that is seen from the other side than the shell around it.
-    All its gas counts, whatever the size of the tets: that in tets is scaled to what is missing.
+    All its gas counts for tets of any size: the gas in tets is scaled to the missing volume.
 
     Args:
         mesh: that encloses the surface.
@@ -46,7 +46,7 @@ def with_gas(mesh: TetMesh, vertices: FloatArray, triangles: IndexArray) -> TetM
 def _scaled(fractions: FloatArray, volumes: FloatArray, total: float) -> FloatArray:
     """(M,) fractions of (M,) volumes that add up to a total, in proportion to some fractions.
 
-    None exceeds one: the others take what is left then. Where all are one, the total is less.
+    No fraction exceeds one; the others take the rest then. If all are one, the total is less.
     """
     result = np.zeros_like(fractions)
     left = fractions > 0.0
@@ -66,8 +66,8 @@ def _scaled(fractions: FloatArray, volumes: FloatArray, total: float) -> FloatAr
 def _fractions(
     mesh: TetMesh, vertices: FloatArray, triangles: IndexArray, hollow: IndexArray
 ) -> FloatArray:
-    """(M,) fractions by samples. Where tets of several parts of the surface overlap, gas is in the
-    tet of the part that is closest.
+    """(M,) fractions by samples. If tets of several parts of the surface overlap, gas is in the
+    tet of the closest part.
 
     Args:
         triangles, hollow: (T, 3) and (H, 3) of the surface, and those of them around hollows.

@@ -67,8 +67,8 @@ def join_copies(
     )
 
 
-# Of the fullest tet around, so that all have some mass and stiffness; and how often the others
-# around are made to hold as much less.
+# The least filled part relative to the fullest tet around, so that all have some mass and
+# stiffness; and how often the others around are made to hold as much less.
 MIN_FILL, MAX_ROUNDS = 0.05, 4
 
 
@@ -76,7 +76,7 @@ def fill_fractions(cells: Cells, mesh: VirtualMesh, positions: FloatArray) -> Fl
     """(M,) fraction of each tet that is material.
 
     Args:
-        cells: with samples of what they hold.
+        cells: the cells with samples of their content.
         mesh: copies of them.
         positions: (N, 3) where its vertices are in the end.
     """
@@ -255,7 +255,7 @@ def _drawn_in(
     ways = SurfaceTets(cells.centres, cells.triangles, _row_tets(cells, mesh))
     owner, _ = ways.followed(points, positions, mesh.tets)
     joined = join_copies(mesh, positions, points, owner, _edges(corners, number[owned]))
-    # Once: what the next copies along a gap hold are its sides, not its end.
+    # Only once: the next copies along a gap hold its sides, not its end.
     return (mesh, positions) if joined is mesh else (joined, drawn_in(joined))
 
 

@@ -13,7 +13,7 @@ from ..math3.vectors import add_to, advanced, dot, minus, scaled, vector_at
 
 # A winding number above it is inside.
 INSIDE_WINDING_NUMBER = 0.5
-# Of the way from a triangle to what is behind it.
+# The depth relative to the distance between a triangle and the surface behind it.
 _DEPTH_RATIO = 0.47
 
 

@@ -23,8 +23,9 @@ _MIN_COSINE = 3.0**-0.5  # of the cosines to the axes, the largest is at least t
 _MAX_PAIRS = 1_000_000  # of triangles and rays at once
 #: What is bent more stiffly than by this factor is reported.
 MAX_BENDING_RATIO = 1.5
-# What the square of the edge length over the thickness adds to the stiffness of a round bar, as
-# measured in the lattice from a sixth of an edge to two edges across; of a slab a quarter less.
+# The factor of the squared edge length over thickness in the surplus stiffness of a round bar,
+# measured in the lattice for bars from a sixth of an edge to two edges across; of a slab a quarter
+# less.
 _SHEAR_FACTOR = 1.25
 
 

@@ -86,7 +86,7 @@ def mesh_tetgen(
 ) -> TetMesh:
     """Tets of at most about `edge_length` (m) in triangles (T, 3) over vertices (V, 3) (m).
 
-    Where the triangles are smaller, so are the tets.
+    Smaller triangles give smaller tets.
 
     Raises:
         SceneError: tetgen is not installed, or the surface is open or intersects itself.

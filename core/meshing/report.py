@@ -21,13 +21,13 @@ from .surface import is_closed, signed_volume
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
 
-# Of the surface, how much has to be thin.
+# The least thin part of a reported surface.
 _THIN_SHARE = 0.1
 _MAX_SAMPLES, _MIN_SAMPLES, _MAX_PAIRS = 256, 32, 4_000_000
-# Of the size of the surface: what a ray begins below it.
+# The start of rays below the surface, relative to its size.
 _BEGIN_RATIO = 1e-6
 _INSIDE = 0.5
-# Of the angle between two sides that are across from each other.
+# The least cosine between the directions of two opposite sides.
 _ACROSS_COSINE = 0.7
 _GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 
@@ -96,18 +96,18 @@ class MeshReport:
     """Figures of a tet mesh; `str` of it is one line in plain words.
 
     Attributes:
-        tets: how many.
-        vertices: how many.
+        tets: the number of tets.
+        vertices: the number of vertices.
         minimum_quality: the worst tet's mean ratio, 1 for a regular tet, 0 for a flat one.
         minimum_dihedral: the smallest angle between two faces of a tet, in degrees.
         shortest_altitude: of any tet, in metres; the explicit time step is proportional to it.
         volume: of the material in all tets, in cubic metres.
         surface_volume: inside the surface the tets were made from, in cubic metres; None where
             the surface is open.
-        bending_ratio: by how much too stiffly the thin parts bend, 1 for as they should.
-        loose_parts: how many parts of the surface have no vertex and no place in common.
-        pieces: how many parts of the tets have no vertex in common. Parts of the surface that
-            overlap are of one, and so is a hollow with what is around it.
+        bending_ratio: the bending stiffness of thin parts relative to the right one.
+        loose_parts: the number of surface parts without a common vertex or point.
+        pieces: the number of parts of the tets without a common vertex. Overlapping parts of the
+            surface are one part, and so is a hollow with the surface around it.
     """
 
     tets: int

@@ -70,8 +70,9 @@ IndexArray = NDArray[np.intp]
 # All in units of the cubic edge of a cell.
 _BOUNDARY_DISTANCE = 0.0  # of the boundary from the surface
 _SHEET_HALF_THICKNESS = 0.5
-_MAX_OUTSIDE = 0.04  # of what may lie outside
-# Of how far a point lies outside, how far the vertices around are to move: they are also held.
+_MAX_OUTSIDE = 0.04  # of the allowed distance outside
+# The displacement of vertices around a point relative to its distance outside; they are also held
+# back.
 _RELAXATION_RATIO = 1.5
 # Newton steps in each round.
 _ITERATIONS = (12, 6, 4, 4, 4)

@@ -61,9 +61,9 @@ def check_surface(vertices: ArrayLike, triangles: ArrayLike) -> tuple[FloatArray
 def default_edge_length(vertices: FloatArray, triangles: IndexArray) -> float:
     """The edge length in metres that gives about three thousand lattice tets.
 
-    Where parts that make up a quarter of the surface are thinner than that, it is as short as they
-    are thick, unless that takes more than twice as many; what stays thinner than half of it becomes
-    one cell thick in any case, and is not refined.
+    If a quarter of the surface is thinner than that, the edge is as short as these parts are
+    thick, unless that takes more than twice as many tets; parts thinner than half of the edge
+    become one cell thick in any case, and are not refined.
     """
     longest = float(np.ptp(vertices, axis=0).max())
     volume = abs(signed_volume(vertices, triangles))

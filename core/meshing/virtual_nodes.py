@@ -57,8 +57,8 @@ def copy_cells(cells: Cells, corners: IndexArray) -> tuple[Cells, VirtualMesh]:
 
 
 def _with_surface(cells: Cells, mesh: VirtualMesh) -> VirtualMesh:
-    """Without pieces that no triangle runs through: points beside an open surface, where it is not
-    clear what is inside."""
+    """Return the mesh without pieces that no triangle intersects: points beside an open surface
+    with an unclear inside."""
     piece = _pieces(mesh)
     known = np.zeros(int(piece.max()) + 1, dtype=bool)
     known[piece[mesh.tet_of[cells.row_cell, cells.labels]]] = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The static solve: where nothing moves any more."""
+"""The static solve: the state at which nothing moves any more."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from .newton_search import NewtonSearch
 
 # The residual force on every vertex, over its mass, in m/s²: a ten-millionth of the weight.
 TOLERANCE_M_PER_S2 = 1e-6
-# What is left of forces that are rounding alone, in units of what one rounding makes.
+# The residual forces that count as rounding, in units of one rounding error.
 ROUND_OFF_FACTOR = 64.0
 # The first pseudo-time step and the longest, and how much longer each is than the one before.
 FIRST_STEP_S, MAX_STEP_S, STEP_GROWTH_RATIO = 1.0 / 3.0, 100.0, 8.0
 # The time step that the stick threshold of friction is of, that of a frame.
 STICK_STEP_S = 1.0 / 24.0
-# Tolerances of the first step and of the last, in diagonals of the largest body, and the ratio of
-# one to the next, for what friction waits for: most searches end before, since only the last has to
-# be exact.
+# The tolerances of the first and the last step, relative to the largest body's diagonal, and the
+# ratio between successive ones, for the updates of friction. Most searches end before, since only
+# the last one has to be exact.
 FIRST_TOLERANCE_DIAGONALS, LAST_TOLERANCE_DIAGONALS, TOLERANCE_RATIO = 1e-5, 1e-15, 0.01
 # Linear solves are as exact as forces fall from step to step, within these bounds: at the end they
 # have to vanish to the last digits.
 FORCING_TERM, MIN_FORCING_TERM = 0.1, 1e-4
 MAX_STEPS = 100
-# Flow has come to its end where no plastic strain grows by more; each solve counts with what flows
-# in it, so that few are needed.
+# Flow has come to its end where no plastic strain grows by more; each solve includes its plastic
+# flow, so that few are needed.
 FLOW_TOLERANCE, MAX_FLOWS = 1e-9, 30
 MAX_ITERATIONS = 60
 # Displaced by so many diagonals of the largest body, nothing supports it.
@@ -49,9 +49,9 @@ class StaticAccuracy:
 
     Args:
         residual: the force on every vertex that may be left, over its mass, in m/s².
-        step_ratio: the length of a Newton step that may be left, in diagonals of the largest body,
-            whatever the force: where surfaces touch, forces are large long after displacements are
-            small. None looks at forces alone.
+        step_ratio: the length of an acceptable last Newton step, relative to the largest body's
+            diagonal, for forces of any size: between surfaces in contact forces are still large
+            when displacements are small. None looks at forces alone.
         max_iterations: Newton iterations in all; None is as many as there are steps for.
         first_step: the first pseudo-time step in seconds. From far off, a short one is quicker.
     """
@@ -67,7 +67,7 @@ EXACT = StaticAccuracy()
 
 
 def solve_static(system: System, state: State, accuracy: StaticAccuracy = EXACT) -> State:
-    """The state of equilibrium that a body left alone in ``state`` comes to, with all that flows on
+    """Return the equilibrium that bodies left alone in ``state`` reach, including plastic flow on
     the way.
 
     Raises:
@@ -96,10 +96,10 @@ def _elastic_equilibrium(system: System, state: State, accuracy: StaticAccuracy)
     Implicit Euler steps without velocity, ever longer: each minimises the potentials and half the
     squared distance from where it starts, over the square of the step. From anywhere they descend,
     and in the limit they are Newton's method on the potentials themselves (Rockafellar, "Monotone
-    Operators and the Proximal Point Algorithm", SIAM Journal on Control and Optimization 14, 1976).
-    None has to be exact on the way: a search ends where what is left of the forces is less than
-    what inertia holds back, but where friction waits for normal forces. That acts against the
-    displacement of each step: what rolls or topples is not pulled back to where it lay.
+    Operators and the Proximal Point Algorithm", SIAM Journal on Control and Optimization 14,
+    1976). No search has to be exact on the way: it ends when the residual forces are smaller than
+    the inertial ones, except if friction needs normal forces. Friction acts against the
+    displacement of each step, so that rolling or toppling bodies are not pulled back.
 
     Raises:
         InstabilityError: when there is no equilibrium, or it is not found.
@@ -145,7 +145,7 @@ def _elastic_equilibrium(system: System, state: State, accuracy: StaticAccuracy)
             MIN_FORCING_TERM, min(newton.forcing, residual / max(before, residual))
         )
         tolerance = max(LAST_TOLERANCE_DIAGONALS, TOLERANCE_RATIO * tolerance)
-        # What is neither supported nor pulled is left to inertia: a shorter step has more of it.
+        # Unsupported bodies are held by inertia only, which is larger in a shorter step.
         longer = min(MAX_STEP_S, STEP_GROWTH_RATIO * step)
         step = longer if has_ended else step / STEP_GROWTH_RATIO
     raise InstabilityError(
@@ -157,7 +157,7 @@ def _elastic_equilibrium(system: System, state: State, accuracy: StaticAccuracy)
 
 def _at_rest(state: State, positions: Tensor, statistics: SolverStatistics) -> State:
     """A state whose forces have vanished at (3, N) positions."""
-    # Rounding may have ended the last search, but forces are what had to vanish.
+    # Rounding may have ended the last search; the forces decide.
     statistics = replace(statistics, converged=True, termination_reason=CONVERGED)
     return replace(
         state,

@@ -27,8 +27,9 @@ from .search_path import SearchPaths
 DRIFT_ROUND_OFF_FACTOR = 16.0
 
 
-# What a step of a body gains is little below this share of its kinetic energy. The poles of three
-# balls that land crumple: frames of 330 and 658 Newton steps take 103 and 204.
+# The energy decrease of a body's Newton step that counts as little, relative to its kinetic
+# energy. The poles of three balls that land crumple: frames of 330 and 658 Newton steps take 103
+# and 204.
 LITTLE_GAIN_RATIO = 1e-3
 
 
@@ -116,7 +117,7 @@ class IncrementalPotential:
             self.potentials, self.inertia, ground, friction, self.contact, system.free
         )
         self._drift_of_steps = None if self.contact is None else RigidDrift(system)
-        #: By how far net forces would carry whole bodies; None where that tells nothing, without
+        #: The displacement of whole bodies by net forces; None where that tells nothing, without
         #: contact and in static steps.
         self.rigid_drift: RigidDrift | None = None
         #: In kg, by whose velocity errors of linear solves are measured.
@@ -166,7 +167,7 @@ class IncrementalPotential:
 
     def begin(self, step: TimeStep) -> None:
         """Begins a step, or a stage of one."""
-        # What is little for a heavy body may be much for a light one.
+        # A decrease that is little for a heavy body may be much for a light one.
         self.reference_mass = len(self._free_masses) * min(self._free_masses)
         self.rigid_drift = self._drift_of_steps
         self._begin(step)
@@ -181,7 +182,7 @@ class IncrementalPotential:
 
         Args:
             step: in seconds.
-            friction_step: in seconds, of which the stick threshold of friction is.
+            friction_step: the step for the stick threshold of friction, in seconds.
         """
         self.reference_mass = sum(self._free_masses)
         self.rigid_drift = None
@@ -207,8 +208,8 @@ class IncrementalPotential:
     def gains_little(
         self, positions: Tensor, gradient: Tensor, direction: Tensor, speed: float
     ) -> bool:
-        """Whether no body has much to gain by a Newton step: no more than a thousandth of its
-        kinetic energy, or what it has at the speed of the tolerance.
+        """Whether no body gains much by a Newton step: at most a thousandth of its kinetic energy,
+        or its kinetic energy at the speed of the tolerance.
 
         Args:
             positions, direction: (3, N) from which it goes, and the step, in metres.
@@ -283,7 +284,7 @@ class IncrementalPotential:
         """Updates lagged quantities, the normal forces of friction, from ``positions``.
 
         Args:
-            fraction: by which they change towards those there.
+            fraction: the part of their change to make.
             settled: whether the search has come so near that surfaces are where they will be.
 
         Returns:

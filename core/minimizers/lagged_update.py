@@ -14,12 +14,12 @@ from .incremental_potential import IncrementalPotential
 LAG_TOLERANCE_FACTOR, LAG_CHANGE_RATIO = 200.0, 0.03
 # In a step whose tolerances are relaxed, the share may be so large.
 MAX_LAG_CHANGE_RATIO = 0.1
-# Those between surfaces are updated once a step is within so many tolerances, since before that
-# surfaces come as close as steps let them, and until one is within the lesser number.
+# Normal forces between surfaces are updated once a step is within the first number of tolerances,
+# since before that surfaces come as close as steps allow; and until a step is within the second.
 CONTACT_LAG_START_FACTOR, CONTACT_LAG_END_FACTOR = 50.0, 3.0
-# Where a change is more than this share of the one before, friction and normal forces turn each
-# other over, and the next update is relaxed by the factor. Between surfaces, where nobody asked
-# for a tolerance, all that follow are, down to the least fraction.
+# If a change is more than the first ratio of the one before, friction and normal forces alternate,
+# and the next update is relaxed by the factor. Between surfaces, without an explicit tolerance,
+# all later updates are relaxed, down to the least fraction.
 LAG_CYCLING_RATIO, LAG_RELAXATION_FACTOR, MIN_LAG_FRACTION = 0.7, 0.5, 0.125
 
 
@@ -27,7 +27,7 @@ class LaggedUpdate:
     """Updates lagged quantities on the way of a search.
 
     Args:
-        objective: whose they are.
+        objective: the objective of the lagged quantities.
         tolerance: of the search, in metres.
         relaxation: the factor on tolerances of friction.
         is_due: whether there are any updates.
@@ -58,7 +58,7 @@ class LaggedUpdate:
         """
         settled = step_norm <= CONTACT_LAG_START_FACTOR * self._tolerance
         change = self._objective.update_lagged(positions, self._fraction, settled)
-        # Of a change to something that stays, a relaxed update leaves 1 - fraction.
+        # A relaxed update of a constant value leaves 1 - fraction of the change.
         expected = LAG_CYCLING_RATIO
         if self._stays_relaxed:
             expected = max(expected, 1.0 - 0.5 * self._fraction)
@@ -70,7 +70,7 @@ class LaggedUpdate:
         self._last_change = change
         has_contact = self._objective.contact is not None
         factor = CONTACT_LAG_END_FACTOR if has_contact else LAG_TOLERANCE_FACTOR
-        # Once updates are relaxed the most, further ones only move what is loosely held to and fro.
+        # After the strongest relaxation, further updates only move loosely held parts to and fro.
         is_near = step_norm <= factor * self._tolerance or self._fraction == MIN_LAG_FRACTION
         self.is_due = self.is_too_large(change) or not is_near
         return change

@@ -18,10 +18,10 @@ from .incremental_potential import IncrementalPotential
 class MomentumBalance:
     """Takes from groups of bodies the net force and the net moment that a search has left over.
 
-    A search ends within a tolerance, and what it leaves over pushes and turns bodies as nothing
-    does. Where only inertia resists that a group moves as a whole, the step that is missing is
-    known in closed form: Δ = −Σ ∂E/∂x / Σ w, w = ∂²E/∂x² of inertia, and the rotation vector
-    −(Σ w (r² − r rᵀ))⁻¹ Σ r × ∂E/∂x, r from the centre.
+    A search ends within a tolerance, and its residual pushes and turns bodies without a cause. If
+    only inertia resists the rigid motion of a group, the missing step has a closed form: Δ = −Σ
+    ∂E/∂x / Σ w, with w = ∂²E/∂x² of inertia, and the rotation vector −(Σ w (r² − r rᵀ))⁻¹ Σ r ×
+    ∂E/∂x, r from the centre.
 
     Args:
         objective: of the search.
@@ -31,7 +31,7 @@ class MomentumBalance:
         self._objective, system = objective, objective.system
         self._slices = system.body_slices()
         self._is_free = np.array([bool(system.free[where].all()) for where in self._slices])
-        # What else resists that whole bodies move is not looked at. Gas does not.
+        # Other resistance to the motion of whole bodies is not considered. Gas does not.
         resists = [one for one in system.forces if not isinstance(one, Pressure | TargetVolume)]
         couples = system.scene.attachments or system.scene.stitches or resists
         self._is_possible = not couples and bool(self._is_free.any())
@@ -49,7 +49,7 @@ class MomentumBalance:
             return positions
         tries = [groups]
         if len(groups) > 1:
-            # Where these would meet on their ways, they keep the momentum of all of them together.
+            # Groups that would collide on the way keep their common momentum.
             tries.append([np.concatenate(groups)])
         for each in tries:
             moved = self._moved(positions, gradient, each)

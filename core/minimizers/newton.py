@@ -15,7 +15,7 @@ from .newton_search import NewtonSearch
 
 # The error's energy norm in the linear solves, in units of the solution's.
 FORCING_TERM = 0.1
-# What sticks must have come to rest within this share of the stick threshold.
+# The largest drift of sticking points, relative to the stick threshold.
 STICK_DRIFT_RATIO = 0.1
 
 
@@ -82,13 +82,13 @@ class Newton:
         return search.result(reason or f"not converged after {count} iterations")
 
     def begin(self) -> None:
-        """Forgets earlier searches, so that what follows does not depend on them."""
+        """Forget earlier searches, so that later ones do not depend on them."""
         self._projects = True
         self._solver.begin()
 
     @property
     def hessian(self) -> BlockMatrix:
-        """In N/m, what the last step was solved with."""
+        """The Hessian of the last step, in N/m."""
         return self._solver.matrix
 
     def newton_step(self, positions: Tensor, gradient: Tensor) -> Tensor:

@@ -25,19 +25,20 @@ MAX_BACKTRACKS = 40
 MIN_PATH_RATIO = 1.0 / 16.0
 # The energy is known to so many units of rounding of the sum of its parts.
 ROUND_OFF_FACTOR = 4.0
-# Where the energy is the same but for so many times that, the slope decides: at the end of a step
-# it may rise by this share of how it fell at its start. With all of it, steps go to and fro.
+# Within the first factor times the rounding of energy, the slope decides: at the end of a step it
+# may be positive up to the second ratio of its initial descent. With all of it, steps go to and
+# fro.
 SAME_ENERGY_FACTOR, WOLFE_SLOPE_RATIO = 16.0, 0.5
 # While accumulated steps are no longer than this, the Hessian of elasticity serves again.
 MAX_REUSE_STEP_SIZE = 1.0
-# The linear solver need not resolve what is below this share of a step's tolerance.
+# The tolerance of the linear solver, relative to that of a step.
 LINEAR_TOLERANCE_RATIO = 0.1
 # Below this many tolerances the next step is one of verification: the last Hessian serves again.
 REUSE_TOLERANCE_FACTOR = 30.0
 # It does so only while steps shrink at least this much.
 REUSE_CONTRACTION_RATIO = 0.2
-# Where surfaces all but touch, a step goes no further than they are apart, however strong the push:
-# while it opens the closest pair by more than this ratio, the search has not converged.
+# Between surfaces that nearly touch, a step is no longer than their distance, even under a strong
+# push: while it opens the closest pair by more than this ratio, the search has not converged.
 OPENING_RATIO = 1.5
 # A search has surfaces in its way that were in the way of so many steps in a row.
 OBSTRUCTED_STEPS = 2
@@ -82,7 +83,7 @@ class NewtonSearch:
         # Indefinite Hessians come in a row: wait for longer each time before trying again.
         self._wait, self._max_wait = 0, 1
         self._has_no_descent, self._allows_expansion = False, False
-        # How many of the last steps had surfaces in their way.
+        # The number of last steps that surfaces have shortened.
         self._is_exact, self._obstructed_steps = is_exact, 0
         # The Hessian of smooth energies, whether it is projected, and the steps taken since.
         self._smooth_hessian: BlockMatrix | None = None
@@ -277,8 +278,8 @@ class NewtonSearch:
     def _has_sufficient_decrease(self, promised: float) -> bool:
         """Whether a trial brings enough of a (negative) promised change of energy.
 
-        What rounding of the energy hides, such as all that a small body does beside a large one,
-        shows in the slope at the trial (the approximate Wolfe condition of Hager and Zhang, "A new
+        Changes below the rounding of the energy, such as those of a small body beside a large one,
+        show in the slope at the trial (the approximate Wolfe condition of Hager and Zhang, "A new
         conjugate gradient method with guaranteed descent and an efficient line search", 2005).
         """
         round_off = self._energy_round_off

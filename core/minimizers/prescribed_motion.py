@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Moves pins and colliders to where a step prescribes them, while what they push makes way."""
+"""Move pins and colliders to their prescribed positions, while pushed bodies make way."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class AdvanceResult:
 
     Args:
         positions: (3, N) in metres, without intersections.
-        blocked: what could not be moved further, in words.
+        blocked: messages on blocked objects.
     """
 
     positions: Tensor
@@ -44,10 +44,10 @@ class AdvanceResult:
 class PrescribedMotion:
     """Advances pinned vertices and colliders, and free vertices with them, without collisions.
 
-    First all objects advance linearly towards their targets. From where one of them collides, each
-    step moves what is prescribed by as much as collision detection allows, and free vertices by a
-    Newton predictor; where that step is short, bodies are left to make way. An object that collides
-    with what cannot make way, since it is prescribed itself, is frozen where it is.
+    First all objects advance linearly towards their targets. After a collision, each step moves
+    prescribed objects as far as collision detection allows, and free vertices by a Newton
+    predictor; where that step is short, bodies are left to make way. An object that collides with
+    another prescribed one, which cannot make way, is frozen.
 
     Args:
         objective: with contact.
@@ -76,7 +76,7 @@ class PrescribedMotion:
             start: (3, N) without intersections.
             target: (3, N) where pinned vertices have to be, and free ones might be.
             colliders: (C, 3) where colliders have to be.
-            tolerance: in metres, for what makes way.
+            tolerance: the tolerance for free vertices, in metres.
             step: of the time integration, in seconds.
         """
         self._target, self._collider_target = target, colliders.copy()
@@ -124,7 +124,7 @@ class PrescribedMotion:
                 break
             if step_size < 1.0:
                 stopped = contact.blocked(before, contact.points(positions)) & moving
-                # Where no moving object is seen to be blocked, all of them are.
+                # Without an evident blocked object, all moving ones count as blocked.
                 moving = moving - stopped if stopped else set()
         return positions
 
@@ -143,8 +143,8 @@ class PrescribedMotion:
         return displacement, collider_displacement
 
     def _advance_with_predictor(self, positions: Tensor) -> tuple[Tensor, float]:
-        """Moves what is prescribed as far as it can go, and free vertices by the Newton step that
-        answers it; the step size."""
+        """Move prescribed objects as far as possible, and free vertices by the corresponding
+        Newton step; the step size."""
         objective, contact = self._objective, self._contact
         prescribed = torch.where(self._pinned, self._target - positions, 0.0)
         remaining = self._collider_target - contact.colliders
@@ -165,8 +165,8 @@ class PrescribedMotion:
     def _move(
         self, positions: Tensor, displacement: Tensor, collider_displacement: Points
     ) -> tuple[Tensor, float]:
-        """Moves along displacements until something collides; the collision-free step size, a share
-        of what collision detection looked at."""
+        """Moves along displacements until something collides; the collision-free step size,
+        relative to the tested displacement."""
         contact = self._contact
         scale = contact.max_step_size(positions, displacement, collider_displacement, 1.0)
         after = positions + scale * displacement
@@ -190,8 +190,8 @@ class PrescribedMotion:
         return after, step_size
 
     def _min_separation(self, positions: Tensor) -> float:
-        """In metres, between parts that are both prescribed: they feel no barrier, and every
-        blocked step would leave a tenth of what there was."""
+        """Return the least distance between prescribed objects, in metres. They have no barrier,
+        and each blocked step would leave a tenth of their distance."""
         if not self._has_pins:
             # Colliders may go through each other.
             return 0.0
@@ -208,10 +208,10 @@ class PrescribedMotion:
         colliders = np.abs(self._collider_target - self._contact.colliders)
         return max(float(pins), float(colliders.max(initial=0.0)))
 
-    # What is blocked
+    # Blocked objects
 
     def _freeze_blocked(self, positions: Tensor, everything: bool) -> list[str]:
-        """Ends the motion of what is blocked, or of all; what that is, in words."""
+        """End the motion of blocked objects, or of all; return messages on them."""
         moving = self._moving_objects(positions)
         names, bodies = self._contact.surface.names, len(self._slices)
         blocked: dict[int, str] = {}

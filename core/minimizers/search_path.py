@@ -33,10 +33,10 @@ class GroundProjectedPath:
         k (z − z₀) + q(t) + b'(z) = 0,    q(t) = −(k + b''(z₀)) t Δz − b'(z₀),
 
     the very equation whose linearisation around z₀ the Newton step Δz solves. The curve starts at
-    z₀ in the direction Δz, so a line search along it is one for the energy; it never reaches
-    the ground; and its end is right for each vertex wherever the step is right for its neighbours.
-    Horizontal friction is treated the same way, but that what slides at z₀ goes on against the same
-    force, however its coefficient falls.
+    z₀ in the direction Δz, so a line search along it is one for the energy; it never reaches the
+    ground; and its end is right for each vertex wherever the step is right for its neighbours.
+    Horizontal friction is treated the same way, except that a point that slides at z₀ goes on
+    against the same force, even if its coefficient falls.
 
     Args:
         barrier, friction: of the ground; no friction where that is None.
@@ -133,9 +133,9 @@ class GroundProjectedPath:
         return force * (length / size.clamp(min=torch.finfo(size.dtype).tiny))
 
 
-# Iterations end where no height changes by more than this share of the activation distance, and no
-# displacement by more than that share of the stick threshold, or after so many sweeps: where they
-# are less exact, so are the steps of a search.
+# Iterations end when no height changes by more than the first ratio of the activation distance and
+# no displacement by more than the second ratio of the stick threshold, or after the most sweeps.
+# Less exact iterations make the steps of a search less exact.
 HEIGHT_TOLERANCE_RATIO, DISPLACEMENT_TOLERANCE_RATIO, MAX_SWEEPS = 1e-4, 1e-2, 500
 # A step that changes no height above the ground and no displacement by more than this share may be
 # straight.
@@ -232,7 +232,7 @@ class EmbeddedGroundProjectedPath:
             return 1.0
         corners = self._positions[:, points.corners[:, low]]
         size = torch.linalg.vector_norm(corners.amax(1) - corners.amin(1), dim=0)
-        # What is a vertex has no tet of its own.
+        # A point that is a vertex has no single tet.
         reach = torch.where(size > 0.0, height[low] + MAX_LIFT_RATIO * size, math.inf)
         return min(1.0, float((reach / fall[low]).min()))
 
@@ -268,7 +268,8 @@ class EmbeddedGroundProjectedPath:
         return guess
 
     def _with_friction(self, friction: GroundFriction, positions: Tensor) -> Tensor:
-        """(2, N) positions with what friction adds to its forces on the points."""
+        """Return (2, N) positions with the displacement by friction, and its forces on the
+        points."""
         limits = self._limits.cpu().numpy()
         x, y = positions.cpu().numpy().copy()
         solve_tangential_displacements(
@@ -287,7 +288,8 @@ class EmbeddedGroundProjectedPath:
         return torch.as_tensor(np.stack([x, y])).to(positions)
 
     def _lifted(self, heights: Tensor, compliance: Tensor, forces: Tensor) -> Tensor:
-        """(N,) heights with what the ground adds to its forces on the points."""
+        """Return (N,) heights with the displacement by the ground, and its forces on the
+        points."""
         # Points with a force are already where that lifts them.
         out, lifted_forces = heights.cpu().numpy().copy(), forces.cpu().numpy().copy()
         low = (self._points.gather(heights) - self._barrier.height) / self._barrier.distances
@@ -313,7 +315,7 @@ class EmbeddedGroundProjectedPath:
 MAX_EXPANSION = 64.0
 # A step that nothing cuts by more is whole.
 WHOLE_STEP_RATIO = 0.9
-# The secant of a ground-projected path has to descend by this share of what the Newton step does.
+# The least descent of the secant of a ground-projected path, relative to the Newton step's.
 MIN_DESCENT_RATIO = 0.1
 # A path with a smaller collision-free step size than this is tried to this share of the step.
 MIN_STEP_SIZE, SHORTENING_RATIO, MIN_NEWTON_FRACTION = 0.2, 0.25, 1e-3
@@ -362,8 +364,8 @@ class SearchPaths:
         self._potentials, self._inertia = potentials, inertia
         self._ground, self._friction, self._contact = ground, friction, contact
         self._matrix: BlockMatrix | None = None
-        #: Whether paths are projected on the ground, or straight: where one kind leads nowhere, the
-        #: other one does.
+        #: Whether paths are projected on the ground, or straight. If one kind fails, the other one
+        #: is tried.
         self.follows_ground = True
         self._projected: GroundProjectedPath | EmbeddedGroundProjectedPath | None = None
         if ground is not None:
@@ -384,8 +386,8 @@ class SearchPaths:
         self._is_bounded = projected and self._friction is not None and self._friction.is_bounded
         blocks = matrix.diagonal_blocks(self._ground.vertices)
         x, y, z = blocks.diagonal(dim1=1, dim2=2).T
-        # Of a vertex by itself, horizontal and vertical. A Hessian that is not projected may hold
-        # less than inertia alone.
+        # The stiffness of a single vertex, horizontal and vertical. A Hessian that is not
+        # projected may hold less than inertia alone.
         stiffness = torch.stack([0.5 * (x + y), z])
         self._stiffness = torch.maximum(stiffness, self._inertia.weight[self._ground.vertices])
 
@@ -413,12 +415,12 @@ class SearchPaths:
             max_size = min(largest, self.max_step(positions, direction))
             return SearchPath(at, slope, max_size, _is_within_expansion)
         fraction = largest
-        # Collisions are detected along straight paths alone. Where the one to the end of a
-        # projected step is cut short, one to an earlier place of it may lead further.
+        # Collisions are detected along straight paths alone. If the secant to the end of a
+        # projected step is shortened, one to an earlier point of it may lead further.
         path = self._secant(positions, at(fraction) - positions, gradient)
         if path.max_step_size < WHOLE_STEP_RATIO:
-            # Those vertices alone stop that have something in their way, unless what is pushed
-            # aside costs more than it gains.
+            # Only vertices with an obstacle stop, unless the displaced parts cost more energy than
+            # the step gains.
             displacement = self._truncated(positions, at(fraction) - positions)
             other = self._secant(positions, displacement, gradient)
             if _promised_change(other) < _promised_change(path):
@@ -442,8 +444,8 @@ class SearchPaths:
             self._projected is not None
             and path.directional_derivative > MIN_DESCENT_RATIO * fraction * slope
         ):
-            # Where tets are far stiffer than the ground, they do not follow it: the step itself
-            # descends, if not far.
+            # Tets that are far stiffer than the ground do not follow it; the step itself descends
+            # a little.
             path = self._secant(positions, fraction * direction, gradient)
         self._contact.limited_steps += path.max_step_size < 1.0
         is_obstructed = path.max_step_size < WHOLE_STEP_RATIO
@@ -462,7 +464,7 @@ class SearchPaths:
         assert self._contact is not None and self._matrix is not None
         pattern = self._matrix.pattern
         blocks = self._matrix.values[pattern.diagonal]
-        # Of each vertex by itself, by elasticity and inertia.
+        # The stiffness of each single vertex by elasticity and inertia.
         stiffness = (blocks[:, 0] + blocks[:, 4] + blocks[:, 8]) / 3.0
         inertia, mobility = self._inertia.weight, torch.zeros_like(self._inertia.weight)
         mobility[pattern.vertices] = 1.0 / torch.maximum(stiffness, inertia[pattern.vertices])

@@ -30,7 +30,7 @@ class BarrierStep(ObstacleStep):
     barrier acts implicitly, all else explicitly.
 
     Args:
-        barrier: whose energy holds the vertices up.
+        barrier: the barrier, which holds the vertices up.
         inverse_mass: (S,) of its vertices, in 1/kg.
         friction: (S,) tensors, of its vertices.
     """
@@ -114,11 +114,11 @@ def smallest_ratio(dtype: torch.dtype) -> float:
 class EmbeddedBarrierStep:
     """Minimises ½ Σ m (z − z̃)² / hσ + b(z), z the heights of vertices, b of the points they carry.
 
-    On CUDA, where points are looked at all at once, each vertex takes the highest of the lifts that
-    its points ask for, and the mean of what friction asks.
+    On CUDA, where all points are treated at once, each vertex takes the highest lift that its
+    points need, and the mean change by friction.
 
     Args:
-        barrier: whose energy holds the points up; those of one tet follow each other.
+        barrier: the barrier, which holds the points up; those of one tet follow each other.
         inverse_mass: (N,) in 1/kg, zero where pinned.
         friction: (S,) tensors, of the points.
     """
@@ -134,7 +134,7 @@ class EmbeddedBarrierStep:
         self.arrays = None if inverse_mass.is_cuda else PointArrays(self._points)
 
     def begin(self) -> None:
-        """Forgets the steps before: what is resumed from a frame goes on as what was not."""
+        """Forget earlier steps, so that a resumed run continues as an uninterrupted one."""
         if self.arrays is not None:
             self.arrays.forget()
 
@@ -202,5 +202,5 @@ class EmbeddedBarrierStep:
         count.scatter_add_(0, corners.flatten(), carries.flatten())
         change = asked * compliance / count.clamp(min=1.0)
         velocities[:2] -= change
-        # Vertices moved on by their old velocity; take back what friction stopped.
+        # Vertices moved on by their old velocity; undo the displacement that friction stopped.
         positions[:2] -= step * change

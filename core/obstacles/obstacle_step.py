@@ -58,7 +58,8 @@ class ObstacleStep(ABC):
         speed = torch.linalg.vector_norm(sliding, dim=0)
         stopped = friction_stop_ratio(speed, change.clamp(min=0.0), self._friction) * sliding
         velocities[:, vertices] = before + change * normal - stopped
-        # A vertex moved on by its old tangential velocity; take back what friction stopped.
+        # A vertex moved on by its old tangential velocity; undo the displacement that friction
+        # stopped.
         positions[:, vertices] = placed - step * stopped
 
     @abstractmethod
@@ -161,12 +162,12 @@ class PointArrays:
         #: (G + 1,) where the points of each tet begin.
         self.groups = np.append(np.flatnonzero(first), len(first)).astype(np.int32)
         below = -np.minimum(self.shares, 0.0).sum(axis=1)
-        #: (G,) by what share of a tet's height its points may lie below its corners.
+        #: (G,) depth of points below the corners of their tet, relative to its height, at most.
         self.outside: NDArray[Any] = np.maximum.reduceat(below, self.groups[:-1])
         count, kind = len(self.corners), self.shares.dtype
         #: (S,) to work with.
         self.near = np.zeros(count, dtype=np.int32)
-        #: (S,), (S, 2) and (G,) what one step leaves for the next.
+        #: (S,), (S, 2) and (G,) values that one step passes to the next.
         self.forces, self.friction_forces = (
             np.zeros(count, dtype=kind),
             np.zeros((count, 2), dtype=kind),

@@ -110,7 +110,7 @@ class Obstacles:
     """The ground and the colliders, and the collision of bodies with them.
 
     Args:
-        scene: whose obstacles they are.
+        scene: the scene of the obstacles.
         meshes: the tetrahedra of its bodies.
         inverse_mass: (N,) of all vertices in 1/kg, zero where pinned.
     """
@@ -125,7 +125,7 @@ class Obstacles:
         #: (S,) around each of its points at rest, in m², where there is anything to meet.
         self.areas: NDArray[np.float64] = np.empty(0)
         self.steps: list[Step] = []
-        #: What of the bodies is met; None where there is nothing to meet.
+        #: The colliding points of the bodies; None where there is nothing to meet.
         self.points: GroundPoints | None = None
         self._balls = [Ball(sphere.center, sphere.radius) for sphere in scene.spheres]
         if scene.ground is None and not scene.spheres:
@@ -142,7 +142,7 @@ class Obstacles:
         self.areas = np.concatenate([part.areas for part in collision_points])
         table = FrictionTable(scene)
         painted = PaintedFriction(scene.bodies, meshes, collision_points, self.points, inverse_mass)
-        #: (S,) what paint leaves of it there.
+        #: (S,) painted factors on the friction.
         self.friction_shares = painted.point_factors
         for index, sphere in enumerate(scene.spheres):
             rubbing = painted.of(table.on_sphere(index))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An obstacle that puts back what fell into it, with a push and a bounce."""
+"""An obstacle that projects vertices inside of it onto its surface, with an impulse and a
+bounce."""
 
 from __future__ import annotations
 

@@ -23,8 +23,8 @@ from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of
 from .potential import Potential
 
-# How much stiffer a joint is than the tets around it: it gives by less than a hundredth of what
-# the bodies do, and the condition of the system grows a few times.
+# The stiffness of an attachment relative to the tets around it. Its deformation is less than a
+# hundredth of the bodies', and the condition number of the system grows only a few times.
 STIFFNESS_FACTOR = 25.0
 
 
@@ -56,8 +56,8 @@ class AttachedVertices(NamedTuple):
 class Attachments(Potential):
     """Σ ½ k |x_a − Σ_j w_j x_j|²: vertices a keep their places among the vertices j of others.
 
-    The weights of a place sum to one and reproduce where the vertex starts. So there is no force
-    at the start, and none of them changes momentum or angular momentum.
+    The weights of a place sum to one and reproduce where the vertex starts. There is thus no force
+    at the start, and no attachment changes momentum or angular momentum.
 
     Args:
         offsets: (A, N) matrix from the positions of all vertices to x_a − Σ_j w_j x_j.
@@ -87,7 +87,7 @@ class Attachments(Potential):
         around the vertex or of those around its place, whichever is stiffer.
 
         Args:
-            scene: whose bodies all have tetrahedra.
+            scene: a scene with tetrahedra in all bodies.
             vertex_offsets: (B + 1,) where the vertices of each body begin among all, and how many
                 there are.
             template: a tensor on the device and of the precision to work in.

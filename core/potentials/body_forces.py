@@ -109,8 +109,8 @@ class VertexAccelerations(PrescribedPotential):
 class DragForce(PrescribedPotential):
     """The force −r m v on a vertex.
 
-    Over a step of s seconds it is the gradient of r/(2s) Σ m |x − x̂|², where x̂ is what a vertex
-    would have come from at the velocity (x − x̂)/s at the end of the step.
+    Over a step of s seconds it is the gradient of r/(2s) Σ m |x − x̂|², where x̂ is the position
+    from which a vertex with the final velocity (x − x̂)/s would have come.
 
     Args:
         channel: r, () in 1/s.
@@ -132,7 +132,7 @@ class DragForce(PrescribedPotential):
         out += (self.parameters * self._masses) * velocities
 
     def begin_time_step(self, step: TimeStep) -> None:
-        # What takes for ever meets no resistance.
+        # A static solve has no velocities and no resistance.
         self._inverse_seconds = 0.0 if step.is_static else 1.0 / step.seconds
         self._origin = step.coasting_origin
 

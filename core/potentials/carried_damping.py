@@ -38,7 +38,7 @@ class RigidMotion(NamedTuple):
         centre: (G, 3) the mean of the points of each of G groups at the start, in metres.
         shift: (G, 3) displacement of the mean, in metres.
         rotation: (G, 3) axis times angle in radians.
-        remainder: (P, 3) what the motion leaves of the displacement of each point, in metres.
+        remainder: (P, 3) displacement of each point without the rigid motion, in metres.
     """
 
     centre: Tensor
@@ -110,14 +110,13 @@ class _Path:
 class CarriedDamping(PrescribedPotential):
     """The force α m u: with the decay of velocities v' = −α v it makes v' = −α (v − u).
 
-    u is the velocity of what carries a vertex: the rigid motion, at the place where the vertex is,
-    of all pins and goals of the piece of material that the vertex belongs to, by least squares.
-    Attached bodies are one piece. Where goals or a pose move otherwise than rigidly, what is left
-    of their velocity acts on the mass that they hold. A piece without pins and goals slows down
-    against the world.
+    u is the velocity that carries a vertex: the rigid motion of all pins and goals of its piece of
+    material, by least squares, at the position of the vertex. Attached bodies are one piece. If
+    goals or a pose also deform, the rest of their velocity acts on the mass that they hold. A
+    piece without pins and goals slows down against the world.
 
-    In an implicit step u is the velocity that the scheme has for what moves along: the force is
-    constant through the step.
+    In an implicit step u is the method's velocity of a vertex that moves along, and the force is
+    constant during the step.
 
     Args:
         system: a scene as tensors, with the goals among its forces.
@@ -161,8 +160,8 @@ class CarriedDamping(PrescribedPotential):
         # The last frame in which bodies are set down, and the vertices of those.
         self._set_down: tuple[int, list[slice]] = -1, []
         self._force: Tensor | None = None
-        #: (3, 3 G + N) centre, velocity and angular velocity of each group, then the force on what
-        #: does not move rigidly, in newtons.
+        #: (3, 3 G + N) centre, velocity and angular velocity of each group, then the force by
+        #: non-rigid motion, in newtons.
         self.parameters = self.at(0, 0.0)
         self._start = torch.zeros_like(system.rest_positions())
 

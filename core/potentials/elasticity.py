@@ -38,7 +38,7 @@ class KeyedRestShape:
     """A rest shape that changes over time.
 
     Args:
-        tets: of one body; what is constant of them at rest is written to.
+        tets: of one body; their constants at rest are overwritten.
         rest_shape: of its vertices.
     """
 
@@ -51,7 +51,7 @@ class KeyedRestShape:
         self._displacements = torch.as_tensor(displacements).to(template)
         #: (3, N) of all vertices of the scene, zero of others, in metres.
         self.positions = template.new_zeros(3, len(template))
-        #: How often it has changed.
+        #: The number of changes so far.
         self.changes = 0
 
     def set_amounts(self, amounts: Tensor) -> None:
@@ -66,8 +66,9 @@ class KeyedRestShape:
         positions[:, self._slice] = self.positions[:, self._slice]
 
     def fastest(self, material: Material) -> float:
-        """The largest (λ + 2μ) V |∇|² of a tet as it is now over its modelled volume, in 1/s² times
-        its density: how fast its fastest vibration is, squared, since its mass stays."""
+        """Return the largest present (λ + 2μ) V |∇|² of a tet over its modelled volume, in 1/s²
+        times its density. This is the squared frequency of its fastest vibration, since its mass
+        is constant."""
         gradients = self._tets.shape_gradients.square().sum((0, 1))
         ((_, mesh),) = self._tets.meshes
         modelled = torch.as_tensor(mesh.rest_volumes).to(self._tets.volumes)
@@ -109,7 +110,7 @@ class Elasticity(PrescribedPotential):
         self.corners = self.tets.corners
         #: None where the passes are taken instead.
         self.kernel: ElasticityKernel | StretchKernel | None = None
-        # What the material is when nothing limits it.
+        # The material without limits.
         self._nominal: Material | None = None
         self._set_material(material)
         if self.rest_shape is not None:
@@ -132,7 +133,7 @@ class Elasticity(PrescribedPotential):
         return TorchStretches(material, self.tets)
 
     def without_extrapolation(self) -> Elasticity:
-        """The same tets with a model that holds for J > 0 alone as it stands, for those who mind
+        """Return the same tets with a model that is valid for J > 0 only, for callers that respect
         ``max_step``; others get it with a continuation through J = 0."""
         material = self.material.without_extrapolation()
         if material.model() == self.material.model():
@@ -226,7 +227,7 @@ class Elasticity(PrescribedPotential):
     def add_forces(
         self, positions: Tensor, velocities: Tensor, viscosities: Sequence[Viscosity], out: Tensor
     ) -> None:
-        """Adds the gradient and what its tets' viscosities pull with to ``out``. Summing edge
+        """Add the gradient of energy and the viscous forces of its tets to ``out``. Summing edge
         forces up at vertices takes as long as finding them, so it is done once."""
         forces = self._edge_forces(positions) if viscosities else None
         if forces is None:

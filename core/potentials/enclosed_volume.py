@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The volume that bodies enclose: the pressure in it, and what it should be."""
+"""The enclosed volume of bodies: its pressure and its target."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class EnclosedVolume:
         self._element_map = lru_cache(maxsize=1)(
             lambda pattern: pattern.locate(triangles.T[[0, 1, 2, 2]])
         )
-        #: Of the modelled shape, in m³.
+        #: The volume of the modelled shape, in m³.
         self.at_rest = float(self.of(rest_positions))
 
     def of(self, positions: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ class EnclosedVolume:
         """Refuse positions at which gas has burst its body.
 
         Raises:
-            InstabilityError: when gas has burst what holds it, at (3, N) positions of a frame.
+            InstabilityError: if gas has burst its body, at the (3, N) positions of a frame.
         """
         ratio = float(self.of(positions)) / self.at_rest
         if ratio > MAX_VOLUME_RATIO:
@@ -164,7 +164,7 @@ class TargetVolume(PrescribedPotential):
         self.volume = volume
         #: k/V₀, in J/m⁶.
         self.second_derivative = stiffness / volume.at_rest
-        # Of the sum of the sizes of what is subtracted, in J/m³, and by how much that is off.
+        # The sum of the magnitudes of the subtracted terms, in J/m³, and its error.
         self._whole, self._last_excess = 0.0, channel.samples.new_zeros(())
 
     @property
@@ -194,8 +194,8 @@ class TargetVolume(PrescribedPotential):
         self.volume.add_gradient(-self.pressure(positions), positions, out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        """That of the volume by itself is of rank one: k ∇V ∇Vᵀ / V₀. Projected it is all; what
-        the pressure adds opens one way and closes the other."""
+        """That of the volume by itself is of rank one: k ∇V ∇Vᵀ / V₀. Projected it is all; the
+        second derivative of the pressure term is indefinite."""
         gradient = self._volume_gradient(positions)[:, matrix.pattern.vertices]
         matrix.add_rank_one(gradient.T.contiguous(), self.second_derivative)
         if not projected:

@@ -26,23 +26,22 @@ from .potential import PrescribedPotential, TimeStep
 class FieldForce(PrescribedPotential):
     """Forces m a(x, v), a the acceleration of a law.
 
-    An implicit step of τ seconds from x₀ takes the law as it is linear there: its energy is
-    Σ m (−a₀·(x − x₀) + ½ (x − x₀)ᵀ A (x − x₀) + r |x − x̂|² / 2τ), with what the law pushes,
-    A what of −∂a/∂x pulls back, and r the rate at which it takes velocities away at the speed that
-    vertices start with. What turns velocities does so by the angle of the step, so that it adds
-    no speed.
+    An implicit step of τ seconds linearizes the law at x₀: its energy is Σ m (−a₀·(x − x₀) + ½ (x
+    − x₀)ᵀ A (x − x₀) + r |x − x̂|² / 2τ), with the acceleration a₀ there, the positive part A of
+    −∂a/∂x, and the rate r at which the law slows vertices at their initial speed. Laws that turn
+    velocities turn them by the angle of the step, and add no speed.
 
     Args:
-        law: what it does at a point.
+        law: the acceleration at a point.
         parameters: of the law.
-        mass: (N,) what it acts on, in kg.
+        mass: (N,) of vertices, in kg.
     """
 
     is_dissipative = True
 
     def __init__(self, law: Law, parameters: TensorChannel, mass: Tensor) -> None:
         super().__init__(parameters)
-        #: What it does at a point.
+        #: The acceleration at a point.
         self.law = law
         self._mass = mass
         self._start = self._origin = self._push = mass.new_zeros(3, len(mass))
@@ -120,7 +119,7 @@ class FieldForce(PrescribedPotential):
                 torch.autograd.grad(part.sum(), points, retain_graph=True)[0]
                 for part in response.push
             ]
-        # Where a field has an edge or a centre, it may have no derivative.
+        # A field may have no derivative at its edge or centre.
         slopes = torch.stack(rows).nan_to_num(0.0, 0.0, 0.0).permute(2, 0, 1)
         if not bool(slopes.any()):
             return response.detached(), None
@@ -144,15 +143,15 @@ def turned(vectors: Tensor, turns: Tensor) -> Tensor:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
-# In edges of the tets: a field that varies over less is sampled within them, this often along what
-# it varies over.
+# The length, in edges of tets, below which the scale of a field needs samples within tets, and the
+# samples along that scale.
 _MAX_SCALE_EDGES, _SAMPLES_PER_SCALE = 6.0, 4.0
 # In the tets of a body that a field reaches, and in one of them.
 _MAX_SAMPLES, _MAX_TET_SAMPLES = 65_536, 2_048
 _INSIDE = 0.5
 # Samples are chosen once a frame, in which source and body may move by this part of the reach.
 _REACH_FACTOR = 1.5
-# Of the mass of a sample.
+# The error tolerance, relative to the mass of a sample, and the most rounds.
 _BALANCE_TOLERANCE, _MAX_BALANCE_ROUNDS = 1e-3, 100
 # Kinds that point to or from their source.
 _RADIAL = {"force", "magnetic", "lennard_jones"}
@@ -188,7 +187,7 @@ class FieldSampler:
     varies inside of them, and at the vertices elsewhere.
 
     Args:
-        field: what is sampled.
+        field: the sampled field.
         system: the vertices of all bodies.
     """
 
@@ -211,7 +210,7 @@ class FieldSampler:
 
     def at(self, positions: FloatArray, frame: int) -> FieldSamples:
         """Return the samples for a frame that begins at (N, 3) positions."""
-        # What is recorded on CUDA reads the same samples in every frame.
+        # A recorded CUDA graph reads the same samples in every frame.
         whole = self._template.is_cuda
         reached = [
             body.fine_tets if whole else body.reached(self._field, positions, frame)
@@ -315,7 +314,7 @@ class _SampledBody:
         most = min(_MAX_TET_SAMPLES, _MAX_SAMPLES // (4 * len(chosen)) * 4)
         each = max(1, min(-(-int(min(self._wish, _MAX_SAMPLES)) // 4), most // 4))
         tets = np.repeat(chosen, 4 * each)
-        # The same at each corner of a tet, so that what is linear acts as at its middle.
+        # Equal samples at the corners of a tet, so that a linear field acts as at its centre.
         points = points_in_tets(0, len(chosen), each)
         turned = [np.roll(points, shift, axis=2) for shift in range(4)]
         coordinates = np.concatenate(turned, axis=1).reshape(-1, 4)
@@ -340,8 +339,8 @@ class _SampledBody:
         return self._masses * self._mesh.rest_volumes / self._mesh.material_volumes
 
     def _corrections(self, chosen: IntArray, fractions: FloatArray) -> FloatArray:
-        """(M,) factors of the points in a tet: copies of a cell share the material in it by how
-        much each is filled, and those in which no point is inside have what they are filled.
+        """Return the (M,) factors of the points in a tet. Copies of a cell share its material by
+        their filled parts; a copy without a point inside has the factor of its filled part.
 
         Args:
             chosen: the sampled tets.
@@ -404,8 +403,9 @@ def _balanced_masses(
 ) -> FloatArray:
     """Return the part of the mass of each sample that each of its corners gets, (Q, 4) in kg.
 
-    Each sample gives all of its mass, and each vertex gets a quarter of the tets around, as it does
-    of gravity. So the whole force is the integral, and a uniform field pushes all vertices alike.
+    Each sample gives all of its mass, and each vertex gets a quarter of the tets around, as it
+    does of gravity. The whole force is then the integral, and a uniform field accelerates all
+    vertices alike.
 
     Material that fills one side of a tet is nearer to some corners than to others. Their
     barycentric coordinates are scaled by sample and by vertex in turn.

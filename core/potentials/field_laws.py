@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The laws of force fields, past what absorbs them.
+"""The laws of force fields behind absorbers.
 
-Source: what Blender 4.5 does to a particle of 1 kg, which ``tests/addon/capture`` compares; its
+Source: the forces of Blender 4.5 on a particle of 1 kg, compared in ``tests/addon/capture``; its
 effector code says which of its settings go in where.
 """
 
@@ -43,7 +43,7 @@ class FieldShadow:
     source takes its part once, however many of its triangles are crossed.
 
     Args:
-        absorbers: what may stand in the way.
+        absorbers: the obstacles that absorb fields.
         template: of whose device and type the share is.
     """
 
@@ -53,14 +53,14 @@ class FieldShadow:
         self.visibility = template.new_ones(1)
 
     def cast(self, positions: Tensor, sources: Tensor, frame: int) -> None:
-        """Finds what arrives at (3, N) positions of (3, N) sources, as absorbers are after a
-        frame."""
+        """Find the arriving part of fields from (3, N) sources at (3, N) positions, with absorbers
+        as after a frame."""
         starts, ends = _rows(positions), _rows(sources)
         visibility = np.ones(len(starts))
         for caster in self._casters:
             caster.shade(starts, ends, frame, visibility)
         arriving = torch.as_tensor(visibility)
-        # In place where it can be: what CUDA has recorded reads it.
+        # In place if possible, since recorded CUDA graphs read it.
         if len(arriving) == len(self.visibility):
             self.visibility.copy_(arriving)
         else:
@@ -171,7 +171,7 @@ class _CompiledNoise(torch.autograd.Function):
         (points,) = ctx.saved_tensors
         (upstream,) = gradients
         if torch.is_grad_enabled():
-            # What is differentiated once more stays on the tape.
+            # Second derivatives need it on the tape.
             values = ctx.noise.torch_vectors(points)
             (grad_points,) = torch.autograd.grad(values, points, upstream, create_graph=True)
             return None, grad_points
@@ -184,7 +184,7 @@ class FieldFlow:
     """The flow of a fluid in a grid.
 
     Args:
-        grid: what flows, and where.
+        grid: the flow and its domain.
         template: of whose device and type positions will be.
     """
 
@@ -261,7 +261,7 @@ class _Compiled(torch.autograd.Function):
         (points,) = ctx.saved_tensors
         (upstream,) = gradients
         if torch.is_grad_enabled():
-            # What is differentiated once more stays on the tape.
+            # Second derivatives need it on the tape.
             values = ctx.flow.torch_values(ctx.time, points)
             (grad_points,) = torch.autograd.grad(values, points, upstream, create_graph=True)
             return None, None, grad_points
@@ -283,8 +283,8 @@ def _inverse(matrix: Tensor) -> Tensor:
 
 
 def _turned(matrix: Tensor, vectors: Tensor) -> Tensor:
-    """(3, N) vectors through a (3, 3) matrix, as long as before: what scales the box does not scale
-    them."""
+    """Rotate (3, N) vectors by a (3, 3) matrix without changing their lengths, even if it scales
+    the box."""
     turned = matrix @ vectors
     before, after = (vectors * vectors).sum(0), (turned * turned).sum(0)
     moves = before * after > 0.0
@@ -364,7 +364,7 @@ class FieldLaw(Law):
 
     Args:
         template: of whose device and type positions will be.
-        shadow: what of it arrives; None is all.
+        shadow: the part of the field that arrives; None is all.
     """
 
     def __init__(
@@ -416,7 +416,7 @@ class _Numbers(NamedTuple):
     max_radius: Tensor
 
 
-# Of every kind; behind them come those of a grid.
+# The parameters of every kind; behind them come those of a grid.
 _OWN_PARAMETERS = 6 + len(_Numbers._fields)
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Buoyancy and drag in a fluid at rest, of the part of each tet that is submerged.
 
-Of the depths d at the corners, which change linearly in between, the mean of max(0, d) over the tet
-is found, and its derivatives: the first are the means of the shape functions over the part
-below, the second those of their products over the cut. What lies below is a cap at the
-deepest corner, a wedge on the two deepest, all but a cap at the highest, or all. Every sum is of
-terms of one sign, so that nothing cancels wherever the plane is.
+The depths d at the corners are interpolated linearly. The mean of max(0, d) over the tet has as
+first derivatives the means of the shape functions over the submerged part, and as second
+derivatives those of their products over the cut. The submerged part is a cap at the deepest
+corner, a wedge on the two deepest corners, all but a cap at the highest corner, or the whole tet.
+Every sum is of terms of one sign, so that nothing cancels wherever the plane is.
 """
 
 from __future__ import annotations
@@ -199,12 +199,12 @@ class Buoyancy(PrescribedPotential):
 
     def __init__(self, tets: SubmergedTets, channel: TensorChannel) -> None:
         super().__init__(channel)
-        #: Of the bodies.
+        #: The tets of the bodies.
         self.tets = tets
 
     @classmethod
     def of(cls, tets: SubmergedTets, density: float, gravity: Gravity) -> Buoyancy:
-        """In gravity along −z; what of it points elsewhere has no level."""
+        """In gravity along −z; other components have no level."""
         down = -gravity.channel.samples[:, 2]
         return cls(tets, gravity.channel.with_samples(density * down.clamp(min=0.0)))
 
@@ -244,7 +244,7 @@ class FluidDrag(Potential):
     is_dissipative = True
 
     def __init__(self, tets: SubmergedTets, linear: Tensor, quadratic: Tensor) -> None:
-        #: Of the bodies.
+        #: The tets of the bodies.
         self.tets = tets
         #: (N,) a and b.
         self.linear, self.quadratic = linear, quadratic
@@ -269,7 +269,7 @@ class FluidDrag(Potential):
         self._seconds, self._origin = step.seconds, step.coasting_origin
         self._wet = self._submerged(step.start)
         if step.is_static:
-            # What takes for ever meets no resistance.
+            # A static solve has no velocities and no resistance.
             self._wet = torch.zeros_like(self._wet)
 
     def energy(self, positions: Tensor) -> Tensor:

@@ -70,8 +70,8 @@ class _GoalPoints:
     def throughout(system: Nodes, body: int, pose: Channel, goals: Goals) -> _GoalPoints:
         """Dashpots of all tet vertices of a body with a pose, by the goals of its skin.
 
-        Per mass, each vertex has those of the points of the skin that are nearest: what swings
-        between points, or deep inside, dies away as fast as the points do.
+        Per mass, each vertex has the dashpots of the nearest skin points, so that vibrations
+        between points and deep inside decay as fast as those of the points.
         """
         owner, mesh = system.bodies[body], system.meshes[body]
         embedding = skin_embedding_of(owner)
@@ -108,7 +108,7 @@ class GoalSprings(PrescribedPotential):
 
     def __init__(self, goals: _GoalPoints) -> None:
         super().__init__(goals.targets)
-        #: The points and what draws them.
+        #: The points and their targets.
         self.goals = goals
 
     @staticmethod
@@ -137,8 +137,8 @@ class GoalDamping(PrescribedPotential):
     """The force −c (W v − ṫ) on points W x of a body whose targets t move.
 
     Over an implicit step of s seconds it is the gradient of c/(2s) |W (x − x̂) − (t − t̂)|², where
-    x̂ and t̂ are what points and targets would have come from at the velocities (x − x̂)/s and
-    (t − t̂)/s at the end of the step.
+    x̂ and t̂ are the positions from which points and targets with the final velocities (x − x̂)/s
+    and (t − t̂)/s would have come.
 
     Args:
         goals: the points.
@@ -149,7 +149,7 @@ class GoalDamping(PrescribedPotential):
 
     def __init__(self, goals: _GoalPoints, times: FrameTimes) -> None:
         super().__init__(goals.targets)
-        #: The points and what draws them.
+        #: The points and their targets.
         self.goals = goals
         self._times = times
         #: ṫ, (3, P) in m/s.
@@ -184,7 +184,7 @@ class GoalDamping(PrescribedPotential):
         displacement = self._target(0.0)
         for weight, _, seconds in step.history:
             displacement = displacement - weight * self._target(seconds)
-        #: What W x is where there is no relative motion.
+        #: W x without relative motion.
         self._before = self.goals.points.gather(step.coasting_origin) + displacement
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -236,8 +236,8 @@ def _carriers(
 
 
 def _point_masses(corners: NDArray[np.int32], shares: FloatArray, masses: FloatArray) -> FloatArray:
-    """(V,) masses of all points of a skin: each tet vertex is shared out among those it carries,
-    and what is deep inside among all."""
+    """Return the (V,) masses of all points of a skin. The mass of each tet vertex is distributed
+    to the points that it carries, and the mass deep inside to all points."""
     carried = np.maximum(shares, 0.0)
     total = np.bincount(corners.ravel(), carried.ravel(), len(masses))
     point_masses: FloatArray = (

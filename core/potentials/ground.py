@@ -146,8 +146,8 @@ class EmbeddedPoints(GroundPoints):
     def pull_energy_change(
         self, values: Tensor, before: Tensor, after: Tensor, factors: Tensor
     ) -> Tensor:
-        """Σ ½ factor |value − goal|² over points, from (…, N) values at the vertices: how much it
-        changes where (…, S) goals do."""
+        """Return the change of Σ ½ factor |value − goal|² over points when (…, S) goals change,
+        for (…, N) values at the vertices."""
         if self._has_loops(values):
             arrays = _rows(values), _rows(before), _rows(after), factors.numpy()
             change = loops.pull_energy_change(*arrays, *self._arrays)
@@ -270,7 +270,7 @@ class GroundFriction(Potential):
     ``update_lagged`` was called last.
 
     Args:
-        barrier: whose force is the normal force.
+        barrier: the barrier, which gives the normal force.
         coefficients: (S,) tensors, of its points.
         sizes: (S,) diagonals of the bodies of the points, in metres.
         is_bounded: whether a projected Hessian has the bound of ``second_derivative``, for searches
@@ -322,7 +322,8 @@ class GroundFriction(Potential):
     ) -> tuple[float, float]:
         limit = self._coefficients.static * self._barrier.normal_force(positions)
         change = limit - self.limit
-        # Whole updates leave no rounding of what was before: a resumed run has the same bits.
+        # A whole update leaves no rounding of earlier values, so that a resumed run has the same
+        # bits.
         self.limit = limit if fraction == 1.0 else self.limit + fraction * change
         return float(change.abs().sum()), float(limit.sum())
 
@@ -342,7 +343,7 @@ class GroundFriction(Potential):
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
         """Return the largest drift of points that stuck at (3, N) ``before``, over ε.
 
-        Once ε is enough to break loose: what looks like rest to a tolerance may not be it.
+        A drift of one ε is enough to slip, even if a point looks at rest within the tolerance.
         """
         sticks = (self.limit > 0.0) & (
             torch.hypot(*self.displacement(before)) < self.stick_threshold
@@ -361,8 +362,8 @@ class GroundFriction(Potential):
         self.points.add(self.force(self.displacement(positions)), out[:2])
 
     def limit_at(self, displacement: Tensor) -> Tensor:
-        """(S,) newtons against which points slide on at (2, S) ``displacement``: what breaks those
-        loose that stick, and holds the others back."""
+        """Return the (S,) friction limits at (2, S) ``displacement``, in newtons: of sticking
+        points the force at which they slip, of others the force that slows them."""
         ratio = (torch.hypot(*displacement) / self.stick_threshold).clamp(min=1.0)
         return self.limit * f1(ratio, self._drop)
 
@@ -376,8 +377,8 @@ class GroundFriction(Potential):
         along it where the force falls.
 
         Args:
-            bounded: whether it is along the displacement what it is across: a bound, with which no
-                straight step leaps over the place where a point would stick.
+            bounded: whether the derivative along the displacement is replaced by the one across.
+                With this bound no straight step passes the position where a point would stick.
         """
         across, along = self._stiffness(displacement)
         unit = displacement / self._length(displacement)

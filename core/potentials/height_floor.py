@@ -62,8 +62,8 @@ class HeightRatios:
     """
 
     def __init__(self, f: Values) -> None:
-        # Of J; times F it is twice the cofactor, times the cofactor half the derivative of the
-        # square: J is a cubic, and its second derivative is linear in F.
+        # The Hessian of J; times F it is twice the cofactor, times the cofactor half the
+        # derivative of the square: J is a cubic, and its second derivative is linear in F.
         self._hessians = _hessians_of_j(f)
         self._cofactors = 0.5 * _times(self._hessians, f.reshape(-1, 9))
         self._inner = _times(self._hessians, self._cofactors)
@@ -105,10 +105,11 @@ def _times(matrices: Values, vectors: Values) -> Values:
     return np.asarray((matrices @ vectors[:, :, None])[:, :, 0])
 
 
-#: The height ratio below which it pushes: of what is a quarter as high, and did not spread.
+#: The height ratio below which it pushes: that of a tet pressed to a quarter of its height without
+#: spreading.
 FLOOR_RATIO = 0.4
-#: What it pushes with at no height, in units of λ + 2μ = ρ c²: as a blow at 45 times the speed c of
-#: sound does by ρ v².
+#: The pressure at zero height, relative to λ + 2μ = ρ c²: the pressure ρ v² of a blow at 45 times
+#: the speed of sound c.
 PRESSURE_RATIO = 2000.0
 #: The same of tets that are meant to be flat: those that begin below the floor, which are to open
 #: at the pace of their elasticity, and of bodies that rest in poses.
@@ -175,11 +176,11 @@ class HeightFloor(Potential):
     """Σ V P η̄ (1 − η/η̄)³ / 3 over the tets whose height ratio η is below η̄: a pressure that grows
     from none there to P at η = 0, and on.
 
-    It is finite, so that no step has to end before a tet is flat, but P is 2000 (λ + 2μ) of the
-    solid in the tet, more than what presses on it, and a hundredth of that in tets that are below
-    η̄ where the scene begins, and of bodies that rest in poses. It leaves alone what a model does
-    above η̄, bodies that are being unfolded, and all models but the stable Neo-Hookean: others
-    have a barrier of their own, or lose volume where they are pulled.
+    It is finite, so that no step has to end before a tet is flat. P is 2000 (λ + 2μ) of the solid
+    in the tet, more than any load; it is a hundredth of that in tets that start below η̄, and in
+    bodies with rest poses. It does not change a model above η̄, bodies that are being unfolded, or
+    models other than the stable Neo-Hookean: those have their own barrier, or lose volume when
+    stretched.
 
     Args:
         elasticities: of a scene.
@@ -224,13 +225,14 @@ class HeightFloor(Potential):
             out.index_add_(1, corners, forces.to(out))
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        """Projected, it leaves out what turns the pressure: the rest is positive semi-definite."""
+        """The projected Hessian omits the change of the pressure's direction and is positive
+        semi-definite."""
         for stiffness, flat in self._flat(positions):
             matrix.add_few_elements(flat.corners, stiffness * flat.hessians(projected))
 
     def _flat(self, positions: Tensor) -> Iterator[tuple[float, _Flat]]:
         for part in self._parts:
-            # What is being unfolded may have to turn on the way.
+            # Tets that are being unfolded may have to invert on the way.
             if part.elasticity.is_limited:
                 continue
             flat = part.flat(positions)

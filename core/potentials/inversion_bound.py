@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ..math3.torch_matrices import cofactors3
 
-# Of the step size to the first flat tet: there, the energy has no bound.
+# The largest step, relative to the one to the first flat tet, where the energy is infinite.
 MARGIN_RATIO = 0.9
 BISECTIONS = 30
 
@@ -50,7 +50,7 @@ def _determinant_cubic(edges: Tensor, change: Tensor) -> Tensor:
 def _cubic_minimum(cubic: Tensor, step_size: float) -> Tensor:
     """(M,) the least value for t between 0 and ``step_size``."""
     constant, linear, square, cube = cubic
-    # Of the two roots of the slope, the stable form of each.
+    # The two roots of the derivative, each in its stable form.
     root = (square * square - 3.0 * cube * linear).clamp(min=0.0).sqrt()
     sum_of = -(square + torch.where(square >= 0.0, root, -root))
     first = (sum_of / (3.0 * cube)).nan_to_num(0.0).clamp(0.0, step_size)

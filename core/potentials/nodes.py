@@ -60,8 +60,8 @@ class MovingPins:
     Args:
         vertices: (P,) indices.
         path: channel of their (3, P) positions.
-        held: by frame, the places among them of those that are where that frame ends from its
-            start on.
+        held: for each frame, the indices in ``vertices`` of pins that jump to its end position at
+            its start.
     """
 
     vertices: Tensor
@@ -106,7 +106,7 @@ class Nodes:
     """The tet vertices of the bodies of a scene, one body after the other in every array.
 
     Args:
-        scene: whose bodies all have tetrahedra.
+        scene: a scene with tetrahedra in all bodies.
         device, dtype: of every tensor.
         frame_time: seconds from one frame to the next, where the time scale is 1.
     """

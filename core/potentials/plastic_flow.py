@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Plastic flow: what gives tets other rest shapes, and the elasticity of steps in which they
-flow.
+"""Plastic flow: the change of tets' rest shapes, and the elasticity of steps in which they flow.
 
 F = F_e F_p with det F_p = 1, and only F_e is elastic: a tet that has flowed is a tet of the same
 volume whose shape gradients are ∇N F_p⁻¹. With the principal stretches λ_i of F_e, the logarithmic
@@ -10,9 +9,9 @@ grows where q > Y + H α by
     Δα = (q − Y − H α) (1 − e^(−h/τ)) / (3μ + H)
 
 in h seconds, τ the creep time, and F_p⁻¹ ← F_p⁻¹ V diag(e^(−3μ Δα e_i / q)) Vᵀ in the principal
-axes V of F_eᵀ F_e. While the shape is held, what q is too large by so falls by e^(−h/τ), whatever
-the steps are. Where √⅔ |ln U_p| of F_p = R_p U_p, the strain of a bar, would pass the limit, ln U_p
-is scaled back to that.
+axes V of F_eᵀ F_e. At a constant shape the excess of q thus falls by e^(−h/τ), for steps of any
+size. If the bar strain √⅔ |ln U_p| of F_p = R_p U_p would exceed the limit, ln U_p is scaled back
+to it.
 
 For elastic strains that are small q is the von Mises stress of every model, whatever has flowed.
 
@@ -59,7 +58,7 @@ class TorchFlow:
     """The return map of the tets of one elasticity.
 
     Args:
-        tets: whose rest shapes flow; what passes read of those is written to.
+        tets: the tets that flow; their rest-shape data are overwritten.
         constants: (5, M), as ``TetFlow`` takes them.
     """
 
@@ -122,17 +121,17 @@ ROWS = 10
 class TetFlow:
     """Plastic flow of tets: compiled loops on a CPU, torch passes on CUDA.
 
-    A stiffness that is keyed to k makes the moduli k times as large, and no tet stronger. How tets
-    flow depends on ratios alone, so that yield stress and hardening count 1/k as much instead.
+    A stiffness that is keyed to k makes the moduli k times as large, and no tet stronger. The flow
+    depends on ratios only, so yield stress and hardening are divided by k instead.
 
     Args:
-        elasticity: whose tets they are.
+        elasticity: the elasticity of the tets.
         constants: (5, M) shear modulus, yield stress and hardening in pascal, creep time in
             seconds, limit of the plastic strain, at a stiffness of 1.
     """
 
     def __init__(self, elasticity: Elasticity, constants: Tensor) -> None:
-        #: (5, M), as given, but for what ``follow_stiffness`` writes.
+        #: (5, M) constants; ``follow_stiffness`` updates them.
         self.tets, self.constants = elasticity.tets, constants
         self._elasticity, self._strengths = elasticity, constants[1:3].clone()
         self.constants[1:3] /= elasticity.stiffness
@@ -188,7 +187,7 @@ class YieldingElasticity(Elasticity):
     """Σ W V over the tets that flow in a step, Σ Ψ V over the others.
 
     Args:
-        elastic: whose tets they are; it is left as it is.
+        elastic: the elasticity of the tets; it is left as it is.
         flow: of these tets.
     """
 
@@ -323,13 +322,13 @@ def _law(
     returned = torch.exp(x - d + ratio * d)
     energy = _density(material, returned)
     energy = energy + yield_stress * growth + 0.5 * hardening * growth.square()
-    # Kirchhoff stresses after, and what flow takes up by r.
+    # Kirchhoff stresses after the flow, and the dissipation by r.
     stress = returned * _principal_stresses(material, returned)
     shear = stress - stress.mean(0)
     power = (shear * d).sum(0)
     resistance = (yield_stress + hardening * growth) * growth_rate
     gradient = stress.mean(0) + ratio * shear + (bend * power + resistance) * along
-    # By logarithms, of which the stretches after are a function with this derivative.
+    # The derivative by logarithmic stretches; the stretches after the flow are a function of them.
     both = along[:, None] * along
     turn = 1.0 / 3.0 + ratio * deviatoric + bend * r * both
     inner = in_stretches(material, returned)[0] * (returned[:, None] * returned) + one * stress
@@ -382,7 +381,7 @@ def _transposed(matrices: Tensor) -> Tensor:
     return matrices.transpose(0, 1)
 
 
-# Of a body that does not flow: see ``TetFlow``.
+# The constants of a body without plasticity, see ``TetFlow``.
 _ELASTIC = (math.inf, 0.0, 0.0, math.inf)
 
 
@@ -390,9 +389,9 @@ class PlasticFlow:
     """The plastic strains of a system's tets, as its elasticities see them.
 
     A plastic strain is a (10, P) tensor of the tets of all elasticities that have a body with
-    plasticity, one after the other; None is none anywhere. The tets have one at a time, since loops
-    and recorded graphs read their rest shapes in place: who evaluates energies at a state sets
-    ``plastic`` to that of the state first.
+    plasticity, one after the other; None is none anywhere. The tets have one plastic strain at a
+    time, since loops and recorded graphs read their rest shapes in place. Set ``plastic`` to that
+    of a state before evaluating energies there.
 
     Args:
         elasticities: of the system.
@@ -407,7 +406,7 @@ class PlasticFlow:
         changed: Callable[[], None],
     ) -> None:
         self._changed = changed
-        #: Of each elasticity whose tets flow, in the order of plastic strains.
+        #: The flow of each elasticity with plasticity, in the order of plastic strains.
         self.parts: list[TetFlow] = []
         for part, pairs in zip(elasticities, members, strict=True):
             if all(body.plasticity is None for body, _ in pairs):
@@ -419,7 +418,7 @@ class PlasticFlow:
             if self
         ]
         self._fastest_before = self._fastest() if self else 1.0
-        # What the parts hold, while ``_is_known``.
+        # The plastic strain of the parts, valid while ``_is_known``.
         self._plastic: Tensor | None = None
         self._is_known = True
 

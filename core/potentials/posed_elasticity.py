@@ -27,9 +27,9 @@ from .potential import PrescribedPotential
 
 #: A rest shape has no stretch below this, of the shape at the start.
 MIN_REST_STRETCH = 0.2
-#: Of tets that are squeezed so at any time, of what it is of others.
+#: The stiffness of tets that a pose squeezes at any time, relative to other tets.
 SQUEEZED_STIFFNESS_RATIO = 1e-3
-# What comes so near in a sample may be below between two, which straight lines join.
+# A tet with a sample this near may be below the limit between two samples.
 _NEAR_REST_STRETCH = 1.5 * MIN_REST_STRETCH
 # Poses in which the viscosity is measured.
 _FASTEST_POSES = 3
@@ -56,8 +56,8 @@ class PosedElasticity(Elasticity):
 
     In the pose no tet has a stress. Stretches of F_t below ``MIN_REST_STRETCH``, of tets that a
     pose presses flat or turns inside out, are raised to that, and such tets are a thousandth as
-    stiff, so that goals hold them; b is what they would then push with in the pose, so that it
-    stays an equilibrium.
+    stiff, so that goals hold them; b is their force in the pose, so that the pose is still an
+    equilibrium.
 
     Args:
         material: with parameters that are numbers or (M,) tensors.
@@ -87,13 +87,13 @@ class PosedElasticity(Elasticity):
         self._valid_j = self.material.valid_j_range()
         self._written = _Written()
         stretched = [self._gradients_and_bound(sample) for sample in pose.samples]
-        #: By how much a pose makes the fastest vibration of a tet faster, at most.
+        #: The largest factor of a pose on the frequency of a tet's fastest vibration.
         self.frequency_ratio = math.sqrt(max(1.0, *(float(ratio) for ratio, _ in stretched)))
         order = torch.argsort(torch.stack([ratio for ratio, _ in stretched]), descending=True)
         #: (3, Nb) each, of all samples those in which a tet may vibrate fastest.
         self.fastest_poses = [pose.samples[index] for index in order[:_FASTEST_POSES]]
         squeezed = torch.stack([flat for _, flat in stretched]).any(0)
-        # Known beforehand, since what is recorded on CUDA looks at no values.
+        # Known beforehand, since a recorded CUDA graph reads no values.
         self._squeezed = torch.nonzero(squeezed).ravel()
         if len(self._squeezed) > 0:
             factors = torch.where(squeezed, SQUEEZED_STIFFNESS_RATIO, 1.0).to(template)
@@ -263,7 +263,7 @@ class _HeldTets:
         elasticity = Elasticity(
             _material_of(material, which), [(0, alone)], template[: len(vertices)]
         )
-        #: Of them alone, on the vertices that they have.
+        #: The elasticity of these tets, on their vertices.
         self._elasticity = elasticity
         self._gradients = elasticity.tets.shape_gradients[1:].clone()
         self._volumes = elasticity.tets.volumes.clone()

@@ -42,10 +42,10 @@ class TimeStep:
         predicted: (3, N) x̃, where they would end without forces.
         seconds: τ, from velocities to positions.
         impulse_time: the seconds that forces over mass change velocities over, a number or (N,).
-        past: what the velocity at the end is a difference to; the time step begins at the first
-            place. Empty where that is ``start``, ``seconds`` before the end.
-        origin: (3, N) x̂ such that what ends the step at x goes (x − x̂)/τ, in metres; None where
-            that is Σ w xₖ over the past. Bodies that turn go otherwise.
+        past: the positions in the difference for the final velocity; the time step begins at the
+            first place. Empty where that is ``start``, ``seconds`` before the end.
+        origin: (3, N) x̂ such that a vertex that ends the step at x has the velocity (x − x̂)/τ,
+            in metres; None where that is Σ w xₖ over the past. Bodies that turn go otherwise.
         slip_origin: (3, N) that friction measures ways from, in metres; None where it goes by the
             velocity at the end, from ``origin``.
         collider_origin: (C, 3) the same of colliders; None where they stay.
@@ -71,7 +71,8 @@ class TimeStep:
 
     @property
     def coasting_origin(self) -> Tensor:
-        """(3, N) x̂ such that what ends the step at x goes (x − x̂) / seconds, in metres."""
+        """Return (3, N) x̂ in metres, such that a vertex that ends the step at x has the velocity
+        (x − x̂) / seconds."""
         return weighted_past(self.history) if self.origin is None else self.origin
 
     @property
@@ -104,8 +105,8 @@ def weighted_past(past: Sequence[Past]) -> Tensor:
 class Potential(ABC):
     """An energy that depends on the positions of all vertices, (3, N), in metres.
 
-    Explicit steps take its gradient. An implicit step begins it, evaluates it along the search for
-    the minimum of the sum of all, and asks after each iteration what has to change.
+    Explicit steps take its gradient. An implicit step begins it, evaluates it in the search for
+    the minimum of the sum of all potentials, and updates it after each iteration.
     """
 
     #: Whether it is too stiff for explicit steps, and changes too fast for a Hessian of it to serve
@@ -124,7 +125,8 @@ class Potential(ABC):
 
     @property
     def cancellation(self) -> float:
-        """About what its terms add up to before they cancel, in joules: rounding goes with this."""
+        """Return roughly the sum of its terms before they cancel, in joules; rounding is
+        proportional to it."""
         return 0.0
 
     def begin_frame(self, positions: Tensor, frame: int) -> None:  # noqa: B027
@@ -153,10 +155,10 @@ class Potential(ABC):
             projected: whether it has to be positive semi-definite.
         """
 
-    def add_rate_forces(  # noqa: B027 (only what is dissipative has any)
+    def add_rate_forces(  # noqa: B027 (only dissipative energies have any)
         self, positions: Tensor, velocities: Tensor, out: Tensor
     ) -> None:
-        """Adds what (3, N) velocities in m/s pull against, in newtons, to ``out``."""
+        """Add the forces against (3, N) velocities in m/s to ``out``, in newtons."""
 
     def max_step(self, positions: Tensor, direction: Tensor) -> float:
         """The step size along ``direction`` (3, N), at most 1, up to which the energy is finite."""
@@ -172,7 +174,7 @@ class Potential(ABC):
             settled: whether the search has come so near that surfaces are where they will be.
 
         Returns:
-            By how much they have changed, added up, and their sum, in newtons.
+            The sum of their changes, and their sum, in newtons.
         """
         return 0.0, 0.0
 
@@ -211,7 +213,7 @@ class PrescribedPotential(Potential):
     is_sampled: ClassVar[bool] = False
 
     def __init__(self, channel: TensorChannel) -> None:
-        #: Of the parameters.
+        #: The channel of the parameters.
         self.channel = channel
         #: As ``channel`` has them, in place: copies of an energy share them.
         self.parameters = channel.at(0, 0.0).clone()
@@ -226,8 +228,8 @@ class PrescribedPotential(Potential):
 
     @property
     def stiffest(self) -> Tensor:
-        """The parameters, of all times, of which its second derivative is the largest; those of
-        now where it is the same."""
+        """Return the parameters, among all times, with the largest second derivative; those of now
+        where it is the same."""
         return self.parameters
 
     def go_to(self, frame: int, fraction: float) -> None:

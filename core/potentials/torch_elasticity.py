@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Elasticity in torch passes over all tets: what CUDA takes."""
+"""Elasticity in torch passes over all tets, for CUDA."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Viscosity(PrescribedPotential):
         self._strains: GreenStrainKernel | TorchGreenStrain = (
             GreenStrainKernel(tets) if on_cpu else TorchGreenStrain(tets)
         )
-        # What takes for ever meets no resistance.
+        # A static solve has no velocities and no resistance.
         self._span = math.inf
         self._before = shear.new_zeros(6, len(shear))
 
@@ -106,7 +106,8 @@ class Viscosity(PrescribedPotential):
         self._strains.add_forces(positions, self._step_stress(positions), out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        """Projected, it leaves out what turns the stress: the rest is positive semi-definite."""
+        """The projected Hessian omits the change of the stress's direction and is positive
+        semi-definite."""
         if self._span == math.inf:
             return
         stress = self._step_stress(positions)

@@ -81,7 +81,7 @@ FloatArray = NDArray[np.float64]
 
 
 def pin_to_collider(body: SoftBody, points: NDArray[np.int32], collider: Collider) -> SoftBody:
-    """The body with what carries the points pinned, its motion prescribed by the collider's.
+    """Return the body with the vertices that carry the points pinned to the collider's motion.
 
     Vertices that are pinned already stay as they are.
 

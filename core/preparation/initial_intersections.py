@@ -44,7 +44,7 @@ def minimum_translations(
 
     Args:
         configuration: everything at the start.
-        found: what intersects.
+        found: the intersections.
         min_distance: to leave, in metres.
 
     Returns:
@@ -92,8 +92,8 @@ def _order(
     configuration: InitialConfiguration,
     lowest: NDArray[np.float64],
 ) -> list[int]:
-    """The bodies that can move, each after one that it intersects, where there is such a one; what
-    bears others before these."""
+    """The bodies that can move, each after one that it intersects, where there is such a one;
+    supporting objects before supported ones."""
     order: list[int] = []
     movable = set(range(len(configuration.bodies))) - configuration.fixed
     left = sorted(movable, key=lambda body: float(lowest[body]))
@@ -191,8 +191,8 @@ def _across(surfaces: Surfaces, intersections: Intersections, body: int) -> Poin
 
 #: Distance left between surfaces that were separated, in activation distances.
 MIN_DISTANCE_RATIO = 0.5
-#: So many pairs of objects at most are tried one by one, which takes seconds each: of more, all are
-#: told.
+#: The most pairs of objects that are tried one by one, which takes seconds each; if there are
+#: more, all are reported.
 MAX_TRIED_PAIRS = 3
 
 Pair = tuple[int, int]
@@ -201,15 +201,15 @@ Pair = tuple[int, int]
 def resolve_initial_intersections(scene: Scene) -> Scene:
     """The same scene, with initial positions in which nothing intersects.
 
-    Small overlaps are repaired by offsetting surfaces inwards; rest shapes stay. Where nothing
-    intersects, or there is no contact, it is the scene as it was.
+    Small overlaps are repaired by offsetting surfaces inwards; rest shapes stay. Without
+    intersections or contact, it is the unchanged scene.
 
     Args:
-        scene: all of whose bodies have tetrahedra. Those that cross themselves have no self-contact
-            afterwards, where the contact spares them.
+        scene: all of whose bodies have tetrahedra. Bodies that cross themselves have no
+            self-contact afterwards, if the contact settings allow this.
 
     Raises:
-        IntersectionError: when more than a little overlaps, with what, where, and the cures.
+        IntersectionError: if bodies overlap too far, with the objects, the places and the cures.
     """
     if scene.contact is None:
         return scene

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report of what intersects at the start."""
+"""The report on intersections at the start."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class IntersectionReport:
 
     Args:
         offenders: each object once.
-        offsets: what to move bodies by to part them, in metres, by their names; None where moving
-            does not help.
+        offsets: displacements that separate the bodies, in metres, by their names; None where
+            moving does not help.
     """
 
     offenders: list[IntersectingObject]
@@ -59,7 +59,7 @@ class IntersectionReport:
 
     @staticmethod
     def of(record: dict[str, Any]) -> IntersectionReport:
-        """Read what ``record`` wrote; KeyError, TypeError and ValueError where it did not."""
+        """Read the result of ``record``; KeyError, TypeError and ValueError where it did not."""
         offenders = [
             IntersectingObject(
                 str(each["name"]),

@@ -48,7 +48,7 @@ class SurfaceTrees:
         Args:
             corners: (F, 3, 3) of triangles, at least one.
             objects: (F,) the object of each triangle.
-            margin: by which boxes are larger on all sides, in metres.
+            margin: the margin of boxes on all sides, in metres.
         """
         numbers = np.unique(objects)
         sorted_faces, starts = grouped(objects, int(numbers[-1]) + 1)
@@ -235,9 +235,9 @@ def are_among(
 def find_intersections(surfaces: Surfaces) -> Intersections:
     """The pairs of triangles that cross or touch.
 
-    Triangles that share a vertex are neighbours and never intersect. What is within 1e-12 of the
-    size of everything counts as touching: in doubt, there is an intersection. A surface wholly
-    inside another one does not intersect it: a ball may lie in a box.
+    Triangles that share a vertex are neighbours and never intersect. Triangles within 1e-12 of the
+    overall size count as touching: in doubt, there is an intersection. A surface wholly inside
+    another one does not intersect it: a ball may lie in a box.
     """
     return find_close(surfaces, 0.0)
 

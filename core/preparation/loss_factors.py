@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Loss factors of bodies, and the viscosity that gives each of them to the slowest vibration.
 
-A Kelvin–Voigt solid with the shear modulus μ and the viscosity η = μ tan δ / ω loses at the angular
-frequency ω what tan δ says, and in proportion to the frequency at others. ω is that of the slowest
-elastic vibration of the body about its rest shape, pinned as it is.
+A Kelvin–Voigt solid with the shear modulus μ and the viscosity η = μ tan δ / ω has the loss factor
+tan δ at the angular frequency ω, and one in proportion to the frequency at others. ω is that of
+the slowest elastic vibration of the body about its rest shape, pinned as it is.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _BLOCK_SIZE = 6
 # Iterations after which beams, plates and balls of up to 40 K tets are within 3 % of the frequency,
 # also where they nearly keep their volume.
 _ITERATIONS = 25
-# Boxes of the coarse space, whose rigid motions take what is smooth out of the residual.
+# Boxes of the coarse space; their rigid motions remove the smooth part of the residual.
 _COARSE_BOXES = 60
-# Of the diagonal of the coarse matrix, which a free body leaves singular.
+# The shift relative to the diagonal of the coarse matrix, which is singular for a free body.
 _COARSE_SHIFT = 1e-6
-# Of the largest singular value: rigid motions that move pinned vertices by less leave them at rest.
+# The least singular value of rigid motions that move pinned vertices, relative to the largest.
 _HINGE_RATIO = 1e-6
-# Of the volumes of two meshes that are alike but for rounding.
+# The rounding of volumes of two equal meshes.
 _ALIKE_RATIO = 1e-6
 
 
@@ -58,7 +58,7 @@ def with_viscosities(scene: Scene) -> Scene:
     """The same scene, with viscosities in place of the loss factors of its bodies.
 
     Args:
-        scene: whose bodies all have tetrahedra.
+        scene: a scene with tetrahedra in all bodies.
     """
     done: list[tuple[SoftBody, Vibration]] = []
     bodies = []
@@ -103,8 +103,8 @@ def slowest_vibration(body: SoftBody) -> Vibration:
     """Find the slowest elastic vibration of a body about its rest shape.
 
     Pinned vertices stand still; motions that deform nothing, such as those of a free body or about
-    a hinge, are left out. Of a body in several pieces the heaviest one counts. Goals, attachments,
-    contact and gravity have no part.
+    a hinge, are left out. For a body in several pieces the heaviest one counts. Goals,
+    attachments, contact and gravity have no part.
 
     Source: LOBPCG, Knyazev, "Toward the Optimal Preconditioned Eigensolver", SIAM Journal on
     Scientific Computing 23, 2001, preconditioned by the diagonal and the rigid motions of boxes.

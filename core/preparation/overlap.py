@@ -48,11 +48,11 @@ def check_surfaces(scene: Scene) -> None:
 def check_tetrahedra(scene: Scene) -> None:
     """Refuses bodies that were given as tetrahedra and lie in the ground or in a sphere.
 
-    The tets of a surface may stand out of it, and into what it stands on; and what is pinned may be
+    The tets of a surface may protrude from it into the objects below; and pinned vertices may be
     anywhere.
 
     Args:
-        scene: what went through ``tetrahedralize_scene``.
+        scene: a result of ``tetrahedralize_scene``.
 
     Raises:
         SceneError: with the depth.

@@ -41,8 +41,8 @@ def transfer_path(
 ) -> NDArray[np.float64]:
     """The paths of tet vertices, from the paths of the pinned points beside them.
 
-    The rigid motion that fits the points best is followed exactly; what the points do beyond it
-    is interpolated from the nearest ones by inverse distance.
+    The rigid motion that fits the points best is followed exactly; the remaining motion is
+    interpolated from the nearest points by inverse distance.
 
     Args:
         rest: (P, 3) pinned points at rest.
@@ -66,11 +66,11 @@ Points = NDArray[np.float64]
 _PINS = 64
 # Frames before and after one that say how it would go without a jump.
 _AROUND = 5
-# Of the longest side of a body: a jump, and one that passes through a collider.
+# A jump, and one that passes through a collider, relative to the longest side of a body.
 _JUMP_RATIO, _THROUGH_RATIO = 1.0, 0.25
-# A turn within a frame that differs from those around, and one of which nobody can tell the sense.
+# A turn within a frame that differs from those around, and one with an ambiguous sense.
 _TURN, _WIDEST_TURN = np.radians(60.0), np.radians(120.0)
-# Of the farthest pin from their centre: thinner than this they lie on a line.
+# Pins thinner than this ratio of the farthest one's distance from their centre lie on a line.
 _FLAT_RATIO = 1e-3
 # Ends of a path within a triangle's plane, of the path's length.
 _ROUNDING = 1e-9

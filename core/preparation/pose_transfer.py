@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From where goals and pins have points of a body to where all of its tets are at rest.
 
-Inside, and where few points say where it goes, the body is bent as smoothly as can be: with the
-displacements u of tet vertices, Σ |W u − d|² + ε h² Σ |∇u₁ − ∇u₂|² is least, where W u is what
-moves points that are displaced by d, and ∇u₁ and ∇u₂ are in two tets that share a face. Every
-affine motion of the points is followed exactly. What they do not tell, as points in a plane say
-nothing of the direction across it, goes with the rigid motion that they take the most alike.
+Inside, and where few points prescribe the motion, the body is bent as smoothly as possible: the
+displacements u of tet vertices minimize Σ |W u − d|² + ε h² Σ |∇u₁ − ∇u₂|², where W u are the
+displacements of points, d the prescribed ones, and ∇u₁ and ∇u₂ the gradients in two tets that
+share a face. Every affine motion of the points is followed exactly. Undetermined motion, such as
+that across the plane of coplanar points, follows the rigid motion that fits the points best.
 """
 
 from __future__ import annotations
@@ -102,16 +102,18 @@ def _weights(skin: Skin, mesh: TetMesh) -> FloatArray:
 
 
 def _falling_off(weights: FloatArray, depth: FloatArray) -> FloatArray:
-    """(N,) weights below 1 raised by the depth, in units of that which is held wholly."""
+    """Return (N,) weights below 1 raised by the depth, in units of the depth that is held
+    wholly."""
     share = np.clip(1.0 - depth * depth * (3.0 - 2.0 * depth), 0.0, 1.0)
     share[depth >= 1.0] = 0.0
     raised: FloatArray = np.where(weights >= share, 1.0, weights / np.maximum(share, 1e-300))
     return raised
 
 
-#: ε: small, since what the tets do not follow is seen all the same (``with_detail``).
+#: ε is small, since the visible mesh also shows the motion that tets do not follow
+#: (``with_detail``).
 SMOOTHNESS = 1e-3
-# Of the least eigenvalue: pieces without any point stay where they are.
+# The least eigenvalue of pieces with points; pieces without any point stay where they are.
 _MIN_EIGENVALUE_RATIO = 1e-12
 
 
@@ -138,8 +140,8 @@ def with_pose(body: SoftBody) -> SoftBody:
 
 
 def with_detail(body: SoftBody, before: SoftBody) -> SoftBody:
-    """The body whose visible mesh is exactly where its animation has it, in its pose; what is
-    refined is not, and is left out.
+    """The body whose visible mesh is exactly where its animation has it, in its pose; refined
+    meshes are not, and are left out.
 
     Args:
         before: the body as it was before ``with_pose``.
@@ -279,8 +281,8 @@ def _rigid_motion(
 
 
 def _bends(mesh: TetMesh) -> Any:
-    """(3F, N): by how much gradients of what is linear in tets differ across the F faces that two
-    of them share, times an edge length."""
+    """Return (3F, N) differences of linear functions' gradients across the F inner faces, times an
+    edge length."""
     from scipy.sparse import coo_array
 
     faces = np.sort(mesh.tets[:, FACES].reshape(-1, 3), axis=1)

@@ -2,12 +2,12 @@
 """Estimate the sag of a body by its weight, free and from its pins, and the viscosity of new
 bodies.
 
-A block of height H that stands on its face carries ρ g (H − z) at height z, strains by that over E,
-and is lower by ρ g H² / 2E in all, and by P H / AE more under a load P. A column taller than its
-width falls aside long before it is pressed together: it stands while H³ < 7.837 E I / ρ g A
+A block of height H that stands on its face carries ρ g (H − z) at height z, strains by that over
+E, and is lower by ρ g H² / 2E in all, and by P H / AE more under a load P. A column taller than
+its width falls aside long before it is pressed together: it stands while H³ < 7.837 E I / ρ g A
 (Greenhill, "Determination of the Greatest Height Consistent with Stability that a Vertical Pole or
 Mast Can Be Made", 1881), I / A being w² / 12 across its smaller side w. A load on top counts as
-more of the same column. What is flat bends rather than sags, so a quarter of its length counts as
+more of the same column. Flat bodies bend rather than sag, so a quarter of their length counts as
 height.
 """
 
@@ -32,7 +32,7 @@ EARTH = (0.0, 0.0, -9.81)
 
 _GREENHILL = 7.837 / 12.0  # of a rectangular column: H³ / w² in units of E / ρ g
 _SAFETY_FACTOR = 2.0  # stiffness, in units of that at which a column falls aside
-_MAX_SLENDERNESS = 5.0  # height over width; what is more slender than this may fall aside
+_MAX_SLENDERNESS = 5.0  # height over width; more slender columns may buckle
 _FLAT_RATIO = 0.25  # height, in units of the length, below which a body counts as flat
 _DIRECTIONS = 60  # in which the width is looked for
 
@@ -52,7 +52,7 @@ def default_young(
         density: in kg/m³.
         gravity: (3,) in m/s²; where there is none, the Earth's counts.
         sag: share of the height.
-        load: what stands on the body, which has to carry it and not fall aside under it.
+        load: the load on the body, which has to carry it without buckling.
 
     Raises:
         SceneError: without extent, where a point or gravity is not finite, or density or sag are
@@ -82,7 +82,7 @@ def estimated_sag(
         young: Young's modulus in Pa.
         density: in kg/m³.
         gravity: (3,) in m/s².
-        load: what stands on the body.
+        load: the load on the body.
     """
     size = _Size.of(points, gravity, load or Load())
     if young <= max(size.buckling_young(density), 0.0):
@@ -163,9 +163,9 @@ DEFAULT_BEND = 0.15
 _MAX_BOXES = 500  # of the grid
 _MAX_ACROSS = 8  # boxes along the two shorter sides, which the solve takes to the third power
 _RAYS = 3  # a box and direction: the share of a box that is filled is measured by their points
-_MIN_FILLED = 0.02  # share of a box: what is emptier is left out
+_MIN_FILLED = 0.02  # filled part of a box; emptier boxes are left out
 _FILLED_POWER = 2.0  # stiffness of a partly filled box, as a power of its filled share
-_MAX_POISSON = 0.45  # what is nearly incompressible bends as this does
+_MAX_POISSON = 0.45  # nearly incompressible bodies bend as this does
 # Deflection under sideways gravity over the free length, at twice the stiffness at which a column
 # falls aside: Greenhill's column would have 7.837 / 8 of its length at that stiffness.
 _STANDING_BEND = 0.5 * 7.837 / 8.0
@@ -178,8 +178,7 @@ class PinnedSag:
     Args:
         compliance: ρ g times the largest displacement over the free length, at a Young's modulus
             of 1 Pa; in Pa.
-        standing_young: the least Young's modulus in Pa with which what stands above its pins does
-            not fall aside.
+        standing_young: the least Young's modulus in Pa with which parts above pins do not buckle.
     """
 
     compliance: float
@@ -214,7 +213,7 @@ def pinned_sag(
         axes: (3, 3) orthonormal columns along which the grid is laid; the world's by default.
 
     Raises:
-        SceneError: where the body has no extent beside its pins, or a value is not usable.
+        SceneError: if the body has no extent beside its pins, or a value is not usable.
     """
     checks.above_zero(density, "The density in kg/m³")
     vector = checks.vector(gravity, "Gravity in m/s²")
@@ -265,7 +264,7 @@ class _Grid:
         order = np.argsort(-extent, kind="stable")
         points, pinned, extent = points[:, order], pinned[:, order], extent[order]
         counts = _counts(extent)
-        # What is flat is as thick as a hundredth of its length.
+        # Flat bodies count as thick as a hundredth of their length.
         size = np.maximum(extent, 0.01 * extent[0]) / counts
         low = points.min(axis=0) + 0.5 * (extent - size * counts)
         fill = _filled if is_closed(triangles) else _crossed
@@ -405,7 +404,7 @@ def _joined(filled: FloatArray, is_pinned: Flags) -> tuple[FloatArray, Flags]:
     """The boxes that hang together with pinned ones, and their pinned nodes.
 
     Raises:
-        SceneError: where there are none.
+        SceneError: if there are none.
     """
     counts, corners = np.array(filled.shape), list(np.ndindex(2, 2, 2))
     is_body, is_held = filled > 0.0, np.zeros(filled.shape, dtype=bool)
@@ -496,8 +495,9 @@ def _solve(
     return right
 
 
-#: Of the slowest wobble, where nobody has chosen a viscosity: it loses 6 % from swing to swing,
-#: and one ten times as fast half of its height. Gelatine has 0.03 (Bonavia 2025).
+#: The default loss factor of the slowest vibration, without a chosen viscosity: it loses 6 % from
+#: swing to swing, and a vibration ten times as fast loses half of its amplitude. Gelatine has 0.03
+#: (Bonavia 2025).
 DEFAULT_LOSS_FACTOR = 0.02
 
 

@@ -39,8 +39,8 @@ def outward_normals(
 ) -> FloatArray:
     """(P, 3) unit normals of a closed surface at points on it or near it.
 
-    Those of its vertices, the mean of the triangles around each weighted by area; a point has that
-    of the vertex nearest to it. Zero where there is none.
+    Vertex normals are the area-weighted mean of the triangles around; a point has that of the
+    vertex nearest to it. Zero where there is none.
 
     Args:
         points: (P, 3), the vertices themselves or others.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From surfaces to tetrahedra: bodies filled, contact surfaces chosen, skins embedded, pins
-transferred, start shapes too, what is attached to colliders pinned to them.
+"""From surfaces to tetrahedra: fill bodies, choose contact surfaces, embed skins, transfer pins
+and start shapes, and pin vertices that are attached to colliders.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ from .transfers import (
     with_tet_rest_shape,
 )
 
-# Of the size of a surface: as far as a copy may be from it, by rounding in single precision.
+# The largest distance of copies from a surface, relative to its size: rounding in single
+# precision.
 ROUNDING_RATIO = 1e-6
 
 Points = NDArray[np.float64]
@@ -204,8 +205,8 @@ def _are_close(first: float | None, second: float | None) -> bool:
 def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     """The same scene with a TetMesh in every body and every skin embedded in it.
 
-    What is attached to a collider is pinned to it. A scene that went through this once stays as it
-    is.
+    Points that are attached to a collider are pinned to it. A scene that went through this once
+    stays as it is.
 
     Returns:
         The scene, and for each body that was a surface a report on its tetrahedra.
@@ -307,7 +308,8 @@ def _smooth(body: SoftBody, surface: SurfaceMesh | TetMesh) -> SoftBody:
     if skin is None or skin.embedding is None or not isinstance(mesh, TetMesh):
         return body
     if _collides_as_visible_mesh(body):
-        # What is kept apart is where the tets take it linearly, and nothing else may be seen.
+        # Parts that are kept apart follow the tets linearly, and the visible mesh must be the
+        # same.
         return body
     is_pinned = np.zeros(len(mesh.vertices), dtype=bool)
     if body.pinned is not None:

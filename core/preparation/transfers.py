@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a surface, or other tetrahedra, to the tetrahedra of a body: paint, rest shapes, starts
-and what drives them.
+"""Transfer from a surface, or other tetrahedra, to the tetrahedra of a body: paint, rest shapes,
+starts and driving shapes.
 """
 
 from __future__ import annotations
@@ -75,9 +75,8 @@ def with_painted_settings(
 def tet_factors(mesh: TetMesh, surface: SurfaceMesh, painted: FloatArray) -> FloatArray:
     """Return the (M, K) factors of the tets, from (V, K) of the surface's vertices.
 
-    Each boundary vertex of the tets takes what is painted on the surface where that is closest, of
-    what runs through the tets around it; inside, values are harmonic; a tet has the mean of its
-    corners.
+    Each boundary vertex of the tets takes the paint at the closest point of the surface in the
+    tets around it; inside, values are harmonic; a tet has the mean of its corners.
     """
     vertices, triangles, weights = _closest(mesh, surface)
     values = np.einsum("bc,bck->bk", weights, painted[triangles])
@@ -98,7 +97,7 @@ def _samples(surface: SurfaceMesh, spacing: float) -> tuple[IndexArray, FloatArr
         triangles.append(np.repeat(alike, len(weights)))
         points.append(np.einsum("sc,tci->tsi", weights, corners[alike]).reshape(-1, 3))
     triangle, point = np.concatenate(triangles), np.concatenate(points)
-    # Of many small triangles one in each place will do, but on either side of a gap.
+    # One of many small triangles in a place is enough, but each side of a gap needs one.
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])[triangle]
     places = np.concatenate([np.floor(point / spacing), np.sign(normals)], axis=1)
     _, rows = np.unique(places, axis=0, return_index=True)
@@ -135,11 +134,12 @@ def _closest(mesh: TetMesh, surface: SurfaceMesh) -> tuple[IndexArray, IndexArra
     return vertex[first], corners[first], weights[first]
 
 
-# Sweeps in which tet vertices take what points of the skin are still off by.
+# Sweeps in which tet vertices take the remaining errors of skin points.
 FIT_SWEEPS = 20
-# Of the way from one sample to the next, where rest shapes are checked.
+# The fractions between two samples at which rest shapes are checked.
 _CHECKED_FRACTIONS = (0.0, 0.25, 0.5, 0.75)
-# Of the volume of a tet as it was modelled: what rests flatter is inside out but for rounding.
+# The least rest volume of a tet, relative to its modelled one; flatter tets are inverted up to
+# rounding.
 MIN_VOLUME_RATIO = 1e-9
 
 
@@ -148,8 +148,8 @@ def transferred(
 ) -> RestShape:
     """The rest shape of tet vertices, from that of (V, 3) points of the skin.
 
-    The affine map that fits a displacement best is followed exactly. What is left is taken by the
-    tet vertices around points so that the skin shows it, as far as the tets are fine enough, and is
+    The affine map that fits a displacement best is followed exactly. The rest is taken by the tet
+    vertices around points so that the skin shows it, as far as the tets are fine enough, and is
     harmonic between.
     """
     keys, count = rest_shape.displacements, len(rest_shape.displacements)
@@ -190,9 +190,9 @@ def _extended(
 def _fit(values: FloatArray, targets: FloatArray, embedding: Embedding) -> None:
     """Changes (N, C) values of tet vertices so that points show the (V, C) ones wanted.
 
-    Each sweep adds to a vertex the mean of what its points are off by, by their weights (the
-    simultaneous iterative reconstruction technique: Gilbert, "Iterative Methods for the
-    Three-Dimensional Reconstruction of an Object from Projections", 1972).
+    Each sweep adds to a vertex the weighted mean of its points' errors (the simultaneous iterative
+    reconstruction technique: Gilbert, "Iterative Methods for the Three-Dimensional Reconstruction
+    of an Object from Projections", 1972).
     """
     from scipy.sparse import coo_array
 
@@ -239,7 +239,7 @@ def _inverted_message(name: str, frame: int, ratios: FloatArray) -> str:
     )
 
 
-# Of the edges of tets: as far apart, vertices are the same but for single precision.
+# The distance of equal vertices in single precision, relative to the edges of tets.
 SAME_EDGES = 1e-3
 
 
@@ -313,7 +313,7 @@ def with_start(body: SoftBody) -> tuple[SoftBody, str]:
 
 def _as_it_was(body: SoftBody, mesh: TetMesh, start: RunStart) -> SoftBody:
     other, positions, velocities = start.mesh, start.positions, start.velocities
-    # Where tets overlap, a vertex may lie in one that it is no corner of.
+    # In overlapping tets, a vertex may lie in one that it is no corner of.
     if not (
         np.array_equal(other.vertices, mesh.vertices) and np.array_equal(other.tets, mesh.tets)
     ):

@@ -108,7 +108,7 @@ class SurfaceForces:
         laws = PairLaws(distances, self._stiffness.copy(), none, none, self._is_area_weighted)
         constraints = no_constraints(len(near), 1)
         motion = (itself, still, np.zeros(len(points)))
-        # Nothing is in the way of what has arrived.
+        # The frame has ended, so no pair is blocked.
         pairs = (near, stencils, dhats, np.zeros(len(candidates), dtype=np.int64))
         write_pairs(*pairs, surface.topology, laws, points, points, *motion, constraints)
         return constraints

@@ -24,8 +24,8 @@ def plastic_strain(system: System, _: IsImplicit) -> Field:
     """The equivalent plastic strain α of each tet: α̇ = √(2/3 D_p : D_p), D_p the rate at which it
     flows, added up from the start; zero of bodies without plasticity.
 
-    A bar that is pulled or pressed once has the logarithmic strain that it keeps. What is kneaded
-    to and fro goes on growing.
+    A bar that is pulled or pressed once has the logarithmic strain that it keeps. It keeps growing
+    while a body is kneaded to and fro.
 
     Source: Simo and Hughes, "Computational Inelasticity", section 2.3.
     """
@@ -66,7 +66,7 @@ def largest_eigenvalue(matrices: Tensor) -> Tensor:
     """
     deviator = less_mean(matrices)
     radius = (deviator.square().sum((0, 1)) / 6.0).sqrt()
-    # Where all three are alike there is no angle, and none is needed.
+    # If all three are equal, the angle is undefined and not needed.
     scaled = deviator / radius.clamp(min=torch.finfo(radius.dtype).tiny ** 0.25)
     angle = (0.5 * det3(scaled)).clamp(-1.0, 1.0).acos() / 3.0
     return trace3(matrices) / 3.0 + 2.0 * radius * angle.cos()
@@ -104,7 +104,7 @@ def cauchy_stress(material: Material, gradients: Tensor) -> Tensor:
     if isinstance(material, Linear):
         return stress.contiguous()
     ratios = det3(gradients)
-    # What is inside out is strained as its mirror image.
+    # Inverted tets have the strain of their mirror image.
     sizes = ratios.abs().clamp(min=MIN_VOLUME_RATIO).copysign(ratios)
     return matmul3(stress, gradients.transpose(0, 1)) / sizes
 

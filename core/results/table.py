@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every result, one row each: what frames, jobs and menus offer.
+"""The table of results for frames, jobs and menus, one row each.
 
 No torch here: the functions are named, and loaded when one is wanted.
 """
@@ -18,9 +18,9 @@ class ResultRow:
     """One field.
 
     Args:
-        label: what a user calls it.
+        label: the name in the interface.
         unit: of its values.
-        per: what it has a value of.
+        per: the elements that have a value.
         description: of a tooltip.
         where: module and function in ``core/results``. The function takes a system and
             ``IsImplicit`` and returns one from states to the values of each body, (M,) or (N,)
@@ -34,7 +34,7 @@ class ResultRow:
     where: str
 
 
-#: By name, in the order of the menu, whose places files keep: new ones come last.
+#: Rows by name, in the order of the menu. Files keep the index, so new ones come last.
 RESULTS = {
     "von_mises": ResultRow(
         "Von Mises Stress",

@@ -14,7 +14,7 @@ from ..errors import SceneError
 from . import checks
 from .checks import Vector
 
-# Of a time in units of samples: what lies this close before a sample is at it.
+# Rounding of a time in units of samples: a time this close before a sample is at it.
 ROUNDING = 1e-9
 
 
@@ -44,7 +44,7 @@ class Channel:
 
         Args:
             values: of the shape, or (T, ...) of so many.
-            what: what messages call it.
+            what: the name in messages.
             shape: of one sample; None is any number.
 
         Raises:
@@ -163,7 +163,7 @@ def above_zero(values: Channel | ArrayLike, what: str, more: str = "") -> Channe
     """Numbers above 0 at every frame.
 
     Args:
-        more: what else a message says.
+        more: the end of a message.
 
     Raises:
         SceneError: when they are not.
@@ -215,7 +215,7 @@ class FrameTimes:
 
 
 def _means(scale: Channel) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the (F,) mean of each frame in turn; the last holds for all that follow."""
+    """Return the (F,) mean of each frame in turn; the last one holds for all later frames."""
     samples, per_frame = scale.samples, scale.per_frame
     middles = 0.5 * (samples[:-1] + samples[1:])
     frames = middles[: len(middles) // per_frame * per_frame].reshape(-1, per_frame)

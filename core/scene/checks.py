@@ -109,7 +109,7 @@ def tets(values: object, vertex_count: int, what: str) -> NDArray[np.int32]:
 
 
 def indices(values: object, count: int, what: str) -> NDArray[np.int32]:
-    """Different indices of what there are ``count`` of."""
+    """Return distinct indices below ``count``."""
     array = whole_numbers(values, what).ravel()
     if len(array) and (array.min() < 0 or array.max() >= count):
         raise SceneError(f"{what} lies outside 0 … {count - 1}.")

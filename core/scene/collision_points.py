@@ -18,7 +18,7 @@ from .channel import Channel
 from .contact_settings import Collider
 from .soft_body import SoftBody
 
-# Of the mean area around a point, which one that has next to none gets.
+# The least area of a point, relative to the mean area.
 MIN_AREA_RATIO = 1e-3
 
 FloatArray = NDArray[np.float64]

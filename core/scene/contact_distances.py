@@ -37,8 +37,9 @@ def ground_distance(ground: Ground, body: SoftBody) -> float:
 def contact_distances(scene: Scene) -> NDArray[np.float64]:
     """(O, O) d̂ in metres of every two objects, bodies first, then mesh colliders.
 
-    A body has a share of its diagonal, or less where its tetrahedra are small, and two the lesser
-    of theirs: what is small rests as close to what is large as to its like.
+    The distance of a body is a ratio of its diagonal, or less if its tetrahedra are small. Two
+    objects take the smaller one, so that a small object rests as close to a large one as to a
+    small one.
 
     Args:
         scene: with contact; its bodies have tetrahedra.

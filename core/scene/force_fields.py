@@ -31,13 +31,13 @@ class VelocityGrid:
         velocities: (T, Z, Y, X, 3) at the centres of cells, along the axes of the box, or
             (Z, Y, X, 3) where they stay; kept in half precision where that loses nothing, else in
             single.
-        matrix: (3, 4) from the box to the world in metres, which may move. What turns the axes may
-            skew them, too: a velocity keeps its size.
+        matrix: (3, 4) from the box to the world in metres, which may move. The transformation of
+            the axes may skew them, too; a velocity keeps its magnitude.
         start: corner of the first cell, in the box.
         cell: three sides of a cell, in the box.
-        speed: what 1 is of ``velocities`` in m/s.
+        speed: the unit of ``velocities`` in m/s.
         density: (T, Z, Y, X), or (Z, Y, X), by which the flow counts; None is 1.
-        name: what messages call it.
+        name: the name in messages.
 
     Raises:
         SceneError: when shapes do not match, or a setting is out of its range.
@@ -117,8 +117,8 @@ FieldShape = Literal["point", "line", "plane"]
 FalloffShape = Literal["sphere", "tube", "cone"]
 FieldSide = Literal["both", "positive", "negative"]
 
-#: What of a field may change over time, one number each, as ``ForceField.parameters`` has them
-#: behind origin and axis; of the falloff, as that names them.
+#: The numbers of a field that may change over time, in the order of ``ForceField.parameters``
+#: after origin and axis; of the falloff, as that names them.
 OWN_NUMBERS = ("strength", "flow", "damping", "size", "weight")
 FALLOFF_NUMBERS = (
     "power",
@@ -136,8 +136,8 @@ _ENDLESS_DISTANCE = 1e30
 
 @dataclass(eq=False)
 class Falloff:
-    """The decay of a field away from its source: by (1 + d − d_min)^−power beyond a distance d_min,
-    to nothing beyond d_max.
+    """The decay of a field away from its source: a factor of (1 + d − d_min)^−power beyond the
+    distance d_min, and zero beyond d_max.
 
     Args:
         shape: ``sphere`` goes by the distance from the source. ``tube`` goes by the height along
@@ -172,10 +172,10 @@ class Falloff:
 @tracks_tensors
 @dataclass(eq=False)
 class ForceField(DescribedForce):
-    """An acceleration that goes by place and velocity, the same for all that has mass.
+    """An acceleration that depends on position and velocity, but not on mass.
 
-    It is what the field of Blender does to a particle of 1 kg, charge 1. ``docs/physics.md`` has
-    the formula of each kind.
+    It is the effect of Blender's field on a particle with a mass of 1 kg and a charge of 1.
+    ``docs/physics.md`` has the formula of each kind.
 
     Args:
         kind: the law.
@@ -184,19 +184,20 @@ class ForceField(DescribedForce):
         axis: any length but zero; Blender's fields have their local Z there.
         shape: of the source: the origin, the line along the axis or the plane across it.
         flow: rate in 1/s at which velocities are taken away, where the falloff is 1, but by
-            harmonic fields and drag; of a fluid flow times S, so that 1 leads to what flows.
+            harmonic fields and drag; for a fluid flow times S, so that 1 leads to the velocity of
+            the flow.
         damping: of harmonic fields, 1 is critical; of drag the part that is linear in the speed,
             in 1/s.
         size: of turbulence the scale, of harmonic fields the length at rest, of Lennard-Jones ones
             the distance at which repulsion turns to attraction.
-        falloff: how it weakens away from its source.
+        falloff: the decay away from its source.
         is_inverse_square: whether the kind ``force`` weakens by 1/d² as well.
         is_global: whether turbulence stays in the world where the field moves.
-        weight: what counts of all it does.
-        unit: how many metres are 1 in ``strength``, ``size`` and the falloff.
-        name: what messages call it.
+        weight: a factor on the whole effect.
+        unit: the length of 1 in ``strength``, ``size`` and the falloff, in metres.
+        name: the name in messages.
         is_absorbed: whether the absorbers of the scene shade bodies from it.
-        grid: what flows, of the kind ``fluid_flow`` alone.
+        grid: the flow, for the kind ``fluid_flow`` only.
 
     Raises:
         SceneError: when a setting is out of its range.
@@ -262,12 +263,12 @@ class ForceField(DescribedForce):
 class Wind(DescribedForce):
     """Moving air that drags bodies along: the acceleration ``drag`` (w − v) at the velocity v.
 
-    What falls through it ends at the speed w + g / drag.
+    A falling body reaches the velocity w + g / drag.
 
     Args:
         velocity: w in m/s.
         drag: in 1/s, ≥ 0.
-        name: what messages call it.
+        name: the name in messages.
 
     Raises:
         SceneError: when a setting is out of its range.
@@ -310,8 +311,8 @@ class Absorber:
         vertices: channel of the (V, 3) positions in metres; (V, 3) where it stands still, or
             (T, V, 3) samples, become one.
         triangles: (F, 3) vertex indices; they need not be closed.
-        absorption: 0 … 1, what of a field does not get past it.
-        name: what messages call it.
+        absorption: the absorbed part of a field, from 0 to 1.
+        name: the name in messages.
 
     Raises:
         SceneError: when a setting is out of its range.

@@ -88,8 +88,8 @@ class TargetVolume(BodyForce):
 
 @dataclass(frozen=True)
 class Fluid(DescribedForce):
-    """A still fluid below a level, everywhere. It carries what the material of bodies displaces,
-    as if their hollows were full of it, and slows them.
+    """A still fluid below a level, everywhere. Its buoyancy acts on the volume of the bodies'
+    material, as if hollows were full of fluid, and its drag slows them.
 
     Args:
         level: z of its surface in metres.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Coulomb friction: the coefficients of two surfaces, and the smooth law of implicit steps.
 
-All that rubs asks here, whatever touches what and in whichever steps. No torch here: the law is
-arithmetic on arrays and tensors alike.
+All kinds of contact and all integrators use it. No torch here: the law is arithmetic on arrays and
+tensors alike.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .ground import Ground, Sphere
 from .scene import Scene
 from .soft_body import SoftBody
 
-# What a ``PairFriction`` calls the ground of a scene.
+# The name of the ground in a ``PairFriction``.
 GROUND = "Ground"
 # A coefficient that is not told from none.
 NO_FRICTION = 1e-30
@@ -54,11 +54,11 @@ class FrictionTable:
     """Coefficients of every two objects of a scene: its bodies, then its mesh colliders, its
     spheres and its ground.
 
-    Of two surfaces they are the geometric mean of theirs. One that has none takes those of the
-    other, and where neither has any they are the contact's. A pair that the contact names has its
-    own. A surface with a static coefficient alone slides with that, and nothing slides with more
-    than its static one. Where surfaces are painted, f₁ and f₂ there, all of them have √(f₁ f₂) of
-    it, as the geometric mean of what is painted is.
+    Two surfaces have the geometric mean of their coefficients. One that has none takes those of
+    the other, and where neither has any they are the contact's. A pair that the contact names has
+    its own. A surface with a static coefficient alone slides with that, and nothing slides with
+    more than its static one. With painted factors f₁ and f₂, both coefficients are multiplied by
+    √(f₁ f₂), the geometric mean of the factors.
 
     Args:
         scene: without a contact it has the coefficients of ``Contact()``.
@@ -68,7 +68,7 @@ class FrictionTable:
         is_named: (O, O) whether the contact names a pair.
 
     Raises:
-        SceneError: when the contact names a pair of which one is not there.
+        SceneError: if the contact names a pair with an unknown object.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -117,7 +117,7 @@ def combined(coefficients: list[float | None], default: float | None) -> Values:
 
     Args:
         coefficients: of each surface; None takes the other's.
-        default: where neither has any.
+        default: the coefficient if neither has any.
     """
     values = np.array(coefficients, dtype=np.float64)
     first, second = np.broadcast_arrays(values[:, None], values)

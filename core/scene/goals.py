@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Goals: where springs pull points of a body to. No torch here."""
+"""Goals: targets to which springs pull points of a body. No torch here."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .schema import IF_THERE, check_kinds
 class Goals(BodyForce):
     """Springs from points of a body to targets, each with a dashpot beside it.
 
-    With the mass m of a point, its weight w and ω = 2π frequency, the spring has the stiffness
-    k = w m ω² in N/m and the dashpot c = 2 damping_ratio √(k m) in N s/m. It resists the motion
-    relative to the target, so that a body which moves with its targets is not slowed. The masses of
-    the points sum to that of the body: with weights of 1 all over, a stiff body swings about its
-    targets as a whole with the frequency, and gravity g pulls it g/ω² below them. Where goals of a
-    skin are sag-free, each tet vertex has the dashpots of the points near it, per mass, against the
-    motion relative to the pose: what lies between points comes to rest with them.
+    With the mass m of a point, its weight w and ω = 2π frequency, the spring has the stiffness k =
+    w m ω² in N/m and the dashpot c = 2 damping_ratio √(k m) in N s/m. It resists the motion
+    relative to the target, so that a body which moves with its targets is not slowed. The masses
+    of the points sum to that of the body: with weights of 1 all over, a stiff body swings about
+    its targets as a whole with the frequency, and gravity g pulls it g/ω² below them. If goals of
+    a skin are sag-free, each tet vertex has the dashpots of the points near it, per mass, against
+    the motion relative to the pose, so that parts between points come to rest with them.
 
     Args:
         vertices: (P,) indices of tet vertices, or of points where they are the goals of a skin.
@@ -35,13 +35,13 @@ class Goals(BodyForce):
         weights: (P,) in 0 … 1, or one for all.
         frequency: in Hz.
         damping_ratio: 0 swings on, 1 is critical, whatever the weight.
-        sag_free: whether the body is at rest where goals and pins have it: its tets take their rest
-            shape from there at any time, and its weight is borne. Only what speeds up and slows
-            down then brings it off.
-        falloff_depth: of the goals of a skin that are ``sag_free``: the depth below the surface, in
-            units of the greatest in the body, from which on the inside is held where the animation
-            has it, above 0 and up to 1. From the surface to there springs stiffen smoothly. None
-            leaves the inside to what the surface does.
+        sag_free: whether the body is at rest where goals and pins have it: its tets take their
+            rest shape from there at any time, and its weight is borne. Only acceleration then
+            moves it away from them.
+        falloff_depth: of the goals of a skin that are ``sag_free``: the depth below the surface,
+            in units of the greatest in the body, from which on the inside is held where the
+            animation has it, above 0 and up to 1. From the surface to there springs stiffen
+            smoothly. None leaves the inside to follow the surface.
     """
 
     vertices: NDArray[np.int32]

@@ -60,7 +60,7 @@ class Sphere:
         friction: static Coulomb coefficient.
         restitution: fraction of the normal speed kept at a bounce.
         penalty: k in 1/s of the push ``k m |v|`` on a vertex inside.
-        name: what messages call it.
+        name: the name in messages.
         kinetic_friction: once something slides; None is the static one.
     """
 

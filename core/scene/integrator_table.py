@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every integrator, one row each: what menus, the command line and jobs offer.
+"""The table of integrators for menus, the command line and jobs, one row each.
 
 No torch here: the classes are named, and loaded when one is wanted.
 """
@@ -14,7 +14,7 @@ class IntegratorRow:
     """One integrator.
 
     Args:
-        label: what a user calls it.
+        label: the name in the interface.
         description: of a tooltip.
         where: module and class in ``core/integrators``.
         is_adaptive: whether the class is an integrator whose steps follow a tolerance here.
@@ -34,7 +34,7 @@ class IntegratorRow:
     supports_plasticity: bool = True
 
 
-#: By identifier, in the order of the menu.
+#: Rows by identifier, in the order of the menu.
 INTEGRATORS = {
     "automatic": IntegratorRow(
         "Automatic",
@@ -99,7 +99,7 @@ INTEGRATORS = {
         supports_viscosity=False,
         supports_plasticity=False,
     ),
-    # Saved files know integrators by their number, so what is new stands last.
+    # Saved files know integrators by their number, so new ones come last.
     "sdirk2": IntegratorRow(
         "SDIRK2",
         "Stable like Implicit Euler, and keeps spin, swing and wobble",

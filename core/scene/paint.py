@@ -25,10 +25,10 @@ PaintedSetting = Literal[
     # Files know the choices of *Overlay* by their numbers: others follow at the end.
     "loss_factor",
 ]
-#: What can be painted: Young's modulus of the material, the yield stress of the plasticity, and
-#: members of a ``SoftBody``; friction is the static and the kinetic one.
+#: The settings that can be painted: Young's modulus of the material, the yield stress of the
+#: plasticity, and members of a ``SoftBody``; friction is the static and the kinetic one.
 PAINTED_SETTINGS: tuple[PaintedSetting, ...] = get_args(PaintedSetting)
-# Of points and triangles, above which not all are compared: those of a dense surface are alike.
+# The most pairs of points and triangles to compare; neighbours on a dense surface are alike.
 _MAX_PAIRS = 1 << 24
 # A body has some of these everywhere.
 _ABOVE_ZERO = {"young", "density", "yield_stress"}
@@ -40,9 +40,8 @@ class Paint:
 
     Args:
         setting: of the body, one of ``PAINTED_SETTINGS``.
-        factors: (V,) what it is multiplied by, one a vertex of the surface: above 0 for ``young``,
-            ``density`` and ``yield_stress``, else 0 or more. Inside the body they are interpolated
-            smoothly.
+        factors: (V,) factors, one a vertex of the surface: above 0 for ``young``, ``density`` and
+            ``yield_stress``, else 0 or more. Inside the body they are interpolated smoothly.
     """
 
     setting: PaintedSetting

@@ -25,8 +25,8 @@ class Plasticity:
     Args:
         yield_stress: in pascal, above 0: a bar that is pulled harder stays longer. A number, or
             (M,) one value a tet.
-        creep_time: in seconds, in which what stress is beyond the yield stress falls to 1/e while
-            the shape is held; 0 is at once.
+        creep_time: the time in seconds in which the stress above the yield stress falls to 1/e at
+            a constant shape; 0 is at once.
         hardening: in pascal, by which the yield stress grows with each unit of plastic strain.
         limit: the largest plastic strain, logarithmic, of a bar: beyond, the body is elastic.
 

@@ -58,7 +58,7 @@ class RestShape:
 
         Args:
             count: of the vertices it is to be of.
-            name: whose they are.
+            name: the name of the body.
 
         Raises:
             SceneError: when it has another number of vertices.
@@ -110,7 +110,7 @@ class TetRestShape:
             object.__setattr__(self, name, value)
 
 
-#: By what a body is brought where it is wanted.
+#: The kind of control that brings a body to its goal.
 ControlKind = Literal["forces", "pins"]
 
 

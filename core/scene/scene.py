@@ -18,7 +18,7 @@ from .schema import IF_THERE, kind_of
 from .soft_body import SoftBody
 from .stitches import Stitches
 
-# Of what kinds those members are that are lists.
+# The types in members that are lists.
 _LISTS: dict[str, tuple[type, ...]] = {
     "bodies": (SoftBody,),
     "colliders": (Sphere, Collider),
@@ -36,15 +36,15 @@ class Scene:
         bodies: at least one.
         ground: or None for free space.
         gravity: acceleration in m/s²; where it changes a channel, or its (T, 3) samples.
-        colliders: what to land on: spheres for explicit steps, meshes for implicit ones.
-        contact: how bodies touch each other and meshes; None lets bodies pass through each other,
-            and stands for ``Contact()`` where there is a mesh to land on.
+        colliders: spheres for explicit steps, meshes for implicit ones.
+        contact: the contact of bodies with each other and with meshes; None lets bodies pass
+            through each other, and stands for ``Contact()`` where there is a mesh to land on.
         attachments: of bodies to each other and to meshes.
         forces: energies beside those, also of the author's own, which no file can hold.
-        time_scale: simulated seconds in a second of frames, above 0; below 1 is slow motion. Where
-            it changes a channel, or its (T,) samples. What is prescribed frame by frame stays
-            where it is, and is so much faster, or slower, as the bodies see it.
-        absorbers: what shades bodies from those of the force fields that are absorbed.
+        time_scale: simulated seconds in a second of frames, above 0; below 1 is slow motion. A
+            channel, or its (T,) samples, if it changes. Prescribed motion keeps its frames, and is
+            faster or slower for the bodies by the inverse factor.
+        absorbers: objects that shade bodies from force fields with absorption.
     """
 
     bodies: list[SoftBody]

@@ -14,11 +14,11 @@ import numpy as np
 from ..errors import SceneError
 from .channel import Channel
 
-#: In the metadata of a dataclass's member: one that is not written where it is its default, so
-#: that what was written before there was such a member is what is written now.
+#: The key in a dataclass member's metadata for members that are only written if they differ from
+#: their default, so that files from before the member existed stay the same.
 IF_THERE = "if_there"
 
-# Of what arrays are, by what they are declared to be of.
+# The kinds of arrays by their declared types.
 _KINDS = ((np.bool_, "b"), (np.integer, "iu"), (np.number, "fiu"))
 
 

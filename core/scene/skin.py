@@ -20,7 +20,7 @@ from .paint import Paint
 from .rest_shape import RestShape
 from .schema import IF_THERE, check_kinds
 
-# Of the products of axes of length 1, by rounding.
+# The rounding of the products of unit axes.
 MAX_AXES_ERROR = 1e-9
 
 
@@ -94,7 +94,7 @@ class Skin:
             None when they stay where they are.
         embedding: the points in the tetrahedra of the body, once it has them: which of these are
             pinned with a point.
-        phong: how the points are seen to move, by Phong deformation; None is by their tets alone.
+        phong: the visible motion of the points, by Phong deformation; None is by their tets alone.
         goals: of points, where the tets carry them.
         rest_shape: of the points; the tets around them get one that shows it.
         detail: channel of (V, 3) in metres, one sample a frame, from where a body in its pose
@@ -132,7 +132,7 @@ class Skin:
 
         Args:
             positions: (N, 3) of the tet vertices.
-            ground: its height. What the tets alone carry above it is not seen below.
+            ground: its height. Points that the tets alone carry above it are not shown below.
             frame: which it is.
         """
         points = self._carried_at(positions, ground)

@@ -31,7 +31,7 @@ from .stitches import Release
 #: A number for a uniform body, or (M,) one value a tet.
 PerTet = float | NDArray[np.float64]
 
-# Of what must not be less: what it is called and may be, and an example.
+# The lower limits of members: the name, the allowed values, and an example.
 _LEAST = {
     "density": ("density must be above 0 kg/m³", "; water has 1000"),
     "damping": ("damping must be 0 or more per second", ""),
@@ -67,15 +67,16 @@ class SoftBody:
             stress 2(βμ + η) dE/dt + βλ tr(dE/dt) I.
         pin_path: channel of the (P, 3) positions of the pinned vertices, or its (T, P, 3) samples.
         skin: points that follow the body.
-        friction: static Coulomb coefficient; None is that of what it touches.
+        friction: static Coulomb coefficient; None is that of the other surface.
         kinetic_friction: once it slides; None is the static one.
-        touching: what of a body made of a surface touches others and the ground: the ``mesh`` that
-            is seen, the boundary of its ``tetrahedra``, or ``automatic``, the mesh where it can.
+        touching: the collision surface of a body made of a surface: the visible ``mesh``, the
+            boundary of its ``tetrahedra``, or ``automatic``, the mesh if possible.
         contact_surface: the surface that collides; None is the boundary of the tetrahedra.
-        seen_surface: what the ground and spheres meet; None is the vertices of the tetrahedra.
+        seen_surface: the surface that collides with the ground and spheres; None is the vertices
+            of the tetrahedra.
         self_contact: whether it touches itself, where the contact has bodies do.
-        field_weight: how much of the scene's force fields and wind acts on it; None is all.
-        name: what messages call it.
+        field_weight: a factor on the scene's force fields and wind; None is all.
+        name: the name in messages.
         plasticity: when it gives way for good; None is never.
         stiffness: channel of a factor on Young's modulus, or its (T,) samples; None is 1. Energy
             that it puts in comes from outside.
@@ -356,7 +357,8 @@ class SoftBody:
 
 
 def burst_warning(bodies: Sequence[SoftBody]) -> str:
-    """A sentence more for messages on what diverges: on the bodies with gas inside, if any."""
+    """Return a sentence on bodies with gas inside for messages on divergence; empty without
+    any."""
     names = ", ".join(body.name for body in bodies if body.has_gas)
     if not names:
         return ""

@@ -32,7 +32,7 @@ class PosedStart:
         """Check the number of points.
 
         Raises:
-            SceneError: where the skin has another number of points.
+            SceneError: if the skin has another number of points.
         """
         if len(self.points) != count:
             raise SceneError(

@@ -21,10 +21,10 @@ class Release:
 
     Args:
         frame: after which nothing is held any more; 0 is the start, None is no frame.
-        force: in newtons, by which what is pulled harder lets go; None holds whatever pulls. Pins
-            and goals of a body let go together, by the sum of what pulls at them. Of attachments
-            and stitches each of the n pairs lets go by itself, at force/n, so that they tear from
-            where they are pulled the most.
+        force: the force in newtons above which it lets go; None never lets go by force. Pins and
+            goals of a body let go together, by the sum of their forces. Attachments and stitches
+            let go pair by pair, each of the n pairs at force/n, so that they tear from the most
+            loaded pair.
     """
 
     frame: int | None = None
@@ -49,7 +49,7 @@ class Stitches(DescribedForce):
 
     A thread only pulls. It is as long as the points are apart at the start where it is open, and
     as the gap where it is closed; in between its length changes linearly. Points that start closer
-    than the gap stay as they are. What touches goes on doing so.
+    than the gap stay as they are. Contacts persist.
 
     Args:
         body: index of the body among those of the scene.
@@ -57,7 +57,7 @@ class Stitches(DescribedForce):
         other: index of the body that they are stitched to; the same one is a seam of its own.
         other_points: of that body, those to choose from; None is all, which takes another body.
         closed: channel of how far they are, from 0 to 1.
-        gap: what is left between the points of closed stitches, in metres; None is the distance at
+        gap: the distance between the points of closed stitches, in metres; None is the distance at
             which the two bodies touch, 0 where nothing touches.
         release: when they let go; None is never.
         threads: numbers of the points, among ``points``, that still are stitched; None is all.

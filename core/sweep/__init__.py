@@ -12,8 +12,8 @@
     )
     rows = run(sweep, scene, Settings(frame_count=48), "softness")
 
-Each run is a job folder in ``softness/runs``, named by its digest, so that what was done is not
-done again. ``softness`` then holds the table, the pictures and the plots.
+Each run is a job folder in ``softness/runs``, named by its digest, so that finished runs are not
+repeated. ``softness`` then holds the table, the pictures and the plots.
 """
 
 from .driver import make, run

@@ -23,14 +23,14 @@ PATIENCE_SECONDS = 10.0
 RETURN_SECONDS = 10.0
 # Requests that wait for each worker, so that none has to wait for the next.
 _AHEAD = 3
-# A cluster of this machine's own has no page that shows what its processes do; watching them takes
-# 4 % of the time of a core.
+# A local cluster has no page that shows its processes; watching them takes 4 % of the time of a
+# core.
 _QUIET = {
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "10s",
 }
-# Those of Dask that have levels of their own.
+# The loggers of Dask with their own levels.
 _LOGGERS = ("distributed", "distributed.client")
 _MISSING = (
     "A Dask cluster needs the package dask[distributed]. Install it in this Python with pip, or "
@@ -175,8 +175,8 @@ _thread_data = threading.local()
 def _run_there(request: dict[str, Any], threads: int) -> Row:
     """A run, with the address of its worker.
 
-    A process of its own does it: several threads of a worker may do runs, and a run changes what a
-    whole process has, such as its standard output and its number of threads.
+    A separate process does it: several threads of a worker may do runs, and a run changes
+    properties of its whole process, such as the standard output and the number of threads.
     """
     from distributed import get_worker
 

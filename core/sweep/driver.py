@@ -32,7 +32,7 @@ Log = Callable[[str], object]
 def make(
     sweep: Sweep, scene: Scene, settings: Settings, folder: Path | str, script: Path | None = None
 ) -> Path:
-    """Write the folder of a sweep: what its workers need to know. Runs that it holds stay.
+    """Write the folder of a sweep, the input of its workers. Runs that it holds stay.
 
     Args:
         sweep: the settings to vary.
@@ -108,7 +108,7 @@ def run(
         A row for each run: its settings, measures and ``seconds``, or an ``error``.
 
     Raises:
-        SuppleError: the sweep cannot go on. What was done is kept.
+        SuppleError: the sweep cannot go on. Finished runs are kept.
     """
     made = make(sweep, scene, settings, folder, script)
     return run_made(made, workers, scheduler, local_cluster, log)

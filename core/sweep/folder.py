@@ -3,11 +3,10 @@
 
 ::
 
-    scene/             a job folder without frames: what all settings are taken from
-    sweep.json         the settings to vary
-    measures.py        the script of further measures, if any
-    runs/              a job folder for each run, named by its digest, with its measures and picture
-    table.csv, …       the results
+    scene/             a job folder without frames, the base of all variants sweep.json         the
+    settings to vary measures.py        the script of further measures, if any runs/              a
+    job folder for each run, named by its digest, with its measures and picture table.csv, …
+    the results
 """
 
 from __future__ import annotations

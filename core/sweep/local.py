@@ -22,7 +22,7 @@ _LAUNCHER = Path(__file__).resolve().parents[1] / "launch.py"
 _TRIM = "MALLOC_TRIM_THRESHOLD_"
 #: Memory of one process with a small scene, in bytes.
 PROCESS_BYTES = 1_000_000_000
-#: How often the process of a run may die before the run counts as failed.
+#: The number of deaths of its process after which a run counts as failed.
 MAX_DEATHS = 3
 
 Request = dict[str, Any]
@@ -166,5 +166,5 @@ class Process:
             if pipe is not None and not pipe.closed:
                 try:
                     pipe.close()
-                except OSError:  # what was not sent is lost with the process
+                except OSError:  # unsent requests are lost with the process
                     continue

@@ -62,10 +62,10 @@ class Sweep:
     lists and a random sample.
 
     Args:
-        grid: by the name of a setting, its values; all combinations are run.
-        lists: by the name of a setting, as many values as each other; the first of all are run
+        grid: the values of settings, by their names; all combinations are run.
+        lists: equally many values of each setting, by their names; the first of all are run
             together, then the second.
-        random: by the name of a setting, its limits or its choices.
+        random: the limits or the choices of settings, by their names.
         samples: number of random samples.
         seed: of the random numbers.
         frames: of each run after the start; None is those of the settings.

@@ -42,7 +42,7 @@ def changed(
 
     Args:
         scene, settings: they stay as they are.
-        values: by names: of an object and its setting, such as ``Jelly.young`` or
+        values: values by the name of an object and its setting, such as ``Jelly.young`` or
             ``Jelly.mesh.edge_length``; ``ground.…``, ``contact.…`` and ``scene.…``; and
             ``integrator``, ``substeps``, ``frame_time`` and ``step_tolerance``.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""One run of a sweep, in a process that may do many. The sweep's folder is all that it knows."""
+"""One run of a sweep, in a process that may do many. It reads nothing but the sweep's folder."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def serve() -> None:
     """Do runs that standard input asks for, a line of JSON each, and answer with a row each. Ends
     this process when standard input closes."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    # What packages print must not come between answers.
+    # The output of packages must not mix with the answers.
     os.dup2(2, 1)
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
 

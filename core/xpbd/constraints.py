@@ -21,8 +21,8 @@ from ..potentials import Elasticity
 def colour_tets(corners: NDArray[np.integer[Any]], vertex_count: int) -> NDArray[np.int64]:
     """(M,) colours from 0 on of tets with (4, M) ``corners``: the same wherever it is asked for.
 
-    Each colour takes as many tets as still fit, those first that a fixed shuffle puts first. So a
-    tet gets at most one colour more than it has neighbours.
+    Each colour takes as many tets as still fit, those first that a fixed shuffle puts first. A tet
+    thus gets at most one colour more than it has neighbours.
 
     Source: Luby, "A Simple Parallel Algorithm for the Maximal Independent Set Problem", SIAM
     Journal on Computing 15(4), 1986, with priorities that stay.
@@ -47,7 +47,7 @@ def _independent(
     taken = np.zeros(vertex_count, dtype=bool)
     while len(tets):
         tet_corners, rank = corners[:, tets], np.arange(len(tets))
-        # The first tet at each vertex: what is written last stays.
+        # The first tet at each vertex; the last write stays.
         first = np.empty(vertex_count, dtype=np.int64)
         first[tet_corners.T[::-1].ravel()] = rank[::-1].repeat(4)
         # One that is first at all its corners is in.
@@ -70,7 +70,7 @@ class Constraints(ABC):
     that responses know nothing of vertices.
 
     Args:
-        elasticity: whose tets and moduli they are.
+        elasticity: the elasticity of the tets and moduli.
         inverse_mass: (N,) in 1/kg, zero where a vertex is pinned.
     """
 
