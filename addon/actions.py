@@ -173,7 +173,7 @@ def free(context: bpy.types.Context) -> str:
 
 
 def baked_bodies(scene: bpy.types.Scene) -> list[bpy.types.Object]:
-    """Whose baked keys ``free`` would remove."""
+    """Return the objects with baked keys that ``free`` would remove."""
     return [obj for obj in scene.objects if obj.is_editable and shape_keys.has_bake(obj)]
 
 

@@ -48,8 +48,8 @@ def animated_settings(owner: bpy.types.ID) -> set[str]:
 
 
 def animated_paths(owner: bpy.types.ID) -> set[str]:
-    """The paths of all that its action, its NLA strips and its drivers change, but for Supple's
-    modifiers."""
+    """Return the data paths that its action, NLA strips and drivers change, without those of
+    Supple's modifiers."""
     return {path for path in _all_paths(owner) if acts_on_input(owner, path)}
 
 

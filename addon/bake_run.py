@@ -48,7 +48,7 @@ class Bake:
     or none.
 
     Args:
-        context: whose scene is baked.
+        context: the context of the scene to bake.
         step: the frames from key to key; there is one at the last frame, too.
         kind: of keys, one of ``KINDS``.
 
@@ -104,7 +104,7 @@ class Bake:
         name = action.name
         try:
             bodies = zip(self._objects, self._frames, self._starts, strict=True)
-            # Of those that share a mesh, the one that it is named after keeps it.
+            # Among objects that share a mesh, the one with the mesh's name keeps it.
             for obj, frames, start in sorted(bodies, key=lambda each: _is_namesake(each[0])):
                 step = self._key_step
                 self._notes += shape_keys.bake(obj, frames, start, step, is_absolute, action)

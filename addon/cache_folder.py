@@ -100,7 +100,7 @@ def _check(folder: Path, start: Path) -> None:
     """Refuse a folder whose path is not usable.
 
     Args:
-        folder: where frames are to lie.
+        folder: the folder for frames.
         start: the folder of the .blend file.
 
     Raises:

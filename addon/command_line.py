@@ -268,7 +268,7 @@ def render_image(scene: bpy.types.Scene, image: Path) -> None:
     try:
         finished(bpy.ops.render.render(write_still=True))
     except RuntimeError:
-        # Where frames are missing, Blender reports an image that it cannot write.
+        # For missing frames, Blender reports an image that it cannot write.
         problem = _why_without_frames(scene)
         if not problem:
             raise

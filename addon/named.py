@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Objects as a sentence has them: by name, or by number where a status bar could not show all."""
+"""Objects in messages: by name, or by number if a status bar could not show all names."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ _CURE = (
 
 
 def _problems(scene: bpy.types.Scene) -> dict[str, str]:
-    """Why bodies are without their frames, by their names; all that is unexpected goes to the log,
-    once in a render."""
+    """Why bodies are without their frames, by their names; unexpected errors go to the log, once
+    in a render."""
     problems = {}
     for obj in rendered.objects(scene):
         if problem := rendered.why_without_frames(obj):

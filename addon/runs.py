@@ -62,8 +62,8 @@ class Work(Protocol):
 class Run(Work, Protocol):
     """Work of the worker.
 
-    ``warnings`` are what the user should know before it begins; ``job`` is what the worker works
-    on; ``losses`` are those of a search so far, in metres.
+    ``warnings`` are messages to the user before it begins; ``job`` is the job of the worker;
+    ``losses`` are those of a search so far, in metres.
     """
 
     warnings: list[str]
@@ -85,7 +85,7 @@ class Simulation:
     ``scene_uid`` is the ``session_uid`` of the scene, which outlives undo.
 
     Args:
-        context: whose scene is simulated.
+        context: the context of the scene to simulate.
         may_go_on: whether frames after the last one may play, too, where the run has them.
 
     Raises:
@@ -201,7 +201,7 @@ class Tetrahedralization:
     """A preview of the tetrahedra of a scene.
 
     Args:
-        context: whose scene is filled.
+        context: the context of the scene to fill.
 
     Raises:
         SuppleError: when it cannot be; nothing was changed.

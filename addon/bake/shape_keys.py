@@ -382,7 +382,7 @@ _RUN = "run"
 
 
 def note_run(obj: bpy.types.Object, run: str) -> None:
-    """Writes down of which run the bake of ``obj`` is."""
+    """Store the run from which ``obj`` was baked."""
     obj.data.shape_keys[RECORD][_RUN] = run
 
 

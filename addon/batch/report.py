@@ -26,7 +26,7 @@ class Outcome:
     Args:
         name, file, command: of the shot.
         state: ``waiting``, ``running``, ``done`` or ``failed``.
-        output: what was written; of ``simulate`` the job folder.
+        output: the written file or folder; of ``simulate`` the job folder.
         seconds: of simulation.
         frames: their number.
         contacts: the most of any frame.
@@ -59,7 +59,7 @@ def write_result(path: Path, folder: Path | None, start_frame: int, output: Path
         path: of the JSON file.
         folder: the job folder; None where all was baked before.
         start_frame: the timeline's number of its first frame.
-        output: what the command wrote.
+        output: the file or folder that the command wrote.
     """
     result: dict[str, Any] = {"output": str(output), "peak_bytes": memory.peak_with_children()}
     if folder is not None:

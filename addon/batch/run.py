@@ -46,7 +46,7 @@ class Batch:
         shots: of the list.
         folder: of the report and the logs.
         title: of the report.
-        jobs: how many at a time at most; None for as many as there are cores.
+        jobs: the most simultaneous jobs; None for as many as there are cores.
         anew: whether shots that are done are run again.
     """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The list of a batch: what to do with which files.
+"""The list of a batch: commands and files.
 
 ::
 
@@ -28,7 +28,7 @@ from ...core.list_file import ListFile, Place
 from ...core.version import version
 from ..settings.assign import check_name
 
-#: The ends of the names of what commands write.
+#: The endings of the names of written files and folders.
 ENDINGS = {"simulate": "", "bake": "_baked.blend", "render": "_frames"}
 # Keys that are options of the command line, which checks their values.
 _OPTIONS = ("frames", "pre_roll", "device", "integrator", "substeps", "results")
@@ -47,7 +47,7 @@ class Shot:
         file: the .blend file.
         scene: the name of a scene; empty for the active one.
         command: ``simulate``, ``bake`` or ``render``.
-        output: what the command writes; None of ``simulate``.
+        output: the file or folder that the command writes; None of ``simulate``.
         options: the options of the command.
     """
 

@@ -48,8 +48,8 @@ def pack_beside(scenes: list[bpy.types.Scene]) -> str:
 
 
 def staying_bodies(scenes: list[bpy.types.Scene]) -> list[bpy.types.Object]:
-    """The bodies whose frames another machine would not find: by a whole path, or outside of the
-    folder of the .blend file."""
+    """Return the bodies with frames that another machine would not find: with an absolute path, or
+    outside of the folder of the .blend file."""
     file = scene_cache.open_file()
     return [] if file is None else [obj for obj in _playing(scenes) if not _travels(obj, file)]
 

@@ -176,7 +176,7 @@ def _other_version(scene: bpy.types.Scene) -> str:
         return ""
     try:
         run_version = Job(shown).version
-    except JobError:  # of what is shown, its playback alone is left
+    except JobError:  # only the playback of a shown run is left
         return ""
     if run_version == version():
         return ""

@@ -60,7 +60,7 @@ def take_back(caches: Iterable[Path], names: Iterable[str]) -> Path | None:
     """Move a job folder out of the trash, to where it was.
 
     Args:
-        caches: where to look, besides where folders of the open file were thrown away.
+        caches: the folders to search, besides the trash of the open file.
         names: ends of the folder's name, the first that is there counts.
 
     Returns:

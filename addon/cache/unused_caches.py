@@ -28,7 +28,7 @@ class UnusedCache:
     """A job folder that the open file does not play.
 
     Args:
-        folder: where it is.
+        folder: the folder of the cache.
         size: in bytes.
         user: the file that may play it, such as ``drop.blend``; empty for none.
     """
@@ -70,7 +70,7 @@ def remove(others_too: bool = False) -> tuple[int, int]:
         others_too: whether to delete also folders that a closed file may use.
 
     Returns:
-        How many folders were deleted, and their size in bytes.
+        The number of deleted folders, and their size in bytes.
 
     Raises:
         SuppleError: when one cannot be deleted.

@@ -37,7 +37,7 @@ class CapturedObject:
         matrices: channel of (4, 4) object to world in Blender units.
         unit: metres in a Blender unit.
         fingerprint: of the object as it was captured.
-        refined: where each refined mesh of its skin is shown.
+        refined: the objects that show each refined mesh of its skin.
         is_of_rest: whether the refined meshes are made of its own mesh at the start.
     """
 

@@ -31,7 +31,7 @@ def is_possible(scene: bpy.types.Scene) -> bool:
 
 
 def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bool:
-    """Whether soft bodies get contact: where it is possible. A body alone only touches itself, and
+    """Whether soft bodies get contact, if it is possible. A body alone only touches itself, and
     does without where it cannot, unless it always should."""
     if not is_possible(scene):
         return False

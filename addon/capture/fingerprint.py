@@ -72,7 +72,7 @@ _DRAWN_NODES = {"NodeFrame", "GeometryNodeViewer"}
 
 @dataclass
 class _Followed:
-    """Digests of an object and of all that it follows, with labels for messages."""
+    """Digests of an object and of everything it follows, with labels for messages."""
 
     labels: list[str] = field(default_factory=list)
     digests: list[str] = field(default_factory=list)

@@ -326,7 +326,7 @@ def _field_numbers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> lis
     """Return the numbers in the order of ``OWN_NUMBERS`` and ``FALLOFF_NUMBERS``."""
     evaluated = obj.evaluated_get(depsgraph)
     field = evaluated.field
-    # Whatever their names say: this is the part that goes by the square of the speed.
+    # Despite their names, this part is proportional to the square of the speed.
     strength, damping = field.strength, field.harmonic_damping
     if field.noise > 0.0:
         gusts = _gusts(field.seed, depsgraph.scene_eval.frame_current)

@@ -50,7 +50,7 @@ def group_members(obj: bpy.types.Object, name: str, use: str, setting: str) -> N
     """Indices of the vertices that count as in a group.
 
     Args:
-        obj: whose group it is.
+        obj: the object of the group.
         name: of the group.
         use: the use of its vertices, and ``setting`` the setting that names it, for messages.
 

@@ -2,8 +2,8 @@
 """The mesh of an object as the modifiers after its frames make it, for viewport and renders.
 
 Some make as many points of a mesh whatever its shape, and go on shaping the frames wherever these
-points cannot be shown. Others may make another number of a mesh that is bent. The object's own mesh
-keeps its shape then, so that they make what they made of it at the start.
+points cannot be shown. Others may make another number of a mesh that is bent. The object's own
+mesh keeps its shape then, so that they produce the same mesh as at the start.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shape a body rests in: by shape keys, or kept as a mesh of tetrahedra."""
+"""The rest shape of a body: from shape keys, or stored as a mesh of tetrahedra."""
 
 from __future__ import annotations
 

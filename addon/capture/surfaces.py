@@ -119,7 +119,8 @@ def evaluated_mesh(
 
 
 def polygons(mesh: bpy.types.Mesh) -> NDArray[np.int32]:
-    """All faces as one list of numbers: where each begins, then the vertices at their corners."""
+    """Return all faces as one list of numbers: the start of each, then the vertices at their
+    corners."""
     starts = np.empty(len(mesh.polygons), dtype=np.int32)
     mesh.polygons.foreach_get("loop_start", starts)
     return np.concatenate([starts, corner_vertices(mesh)])

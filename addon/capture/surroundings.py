@@ -39,7 +39,7 @@ def checked_time_scale(channel: Channel, frames: range) -> Channel:
     """Return the time scale, checked.
 
     Raises:
-        CaptureError: where time would stand still or run back.
+        CaptureError: if time would stand still or run back.
     """
     low = np.flatnonzero(channel.samples <= 0.0)
     if len(low):

@@ -22,7 +22,7 @@ JOB_TYPE = Path(__file__).with_name("supple_simulate_and_render.js")
 SUBMISSION = "flamenco_job.json"
 PRIORITY = 50
 _SECONDS = 10.0
-# By the names that Flamenco has for them.
+# The names of platforms in Flamenco.
 _PLATFORMS = {"win32": "windows", "darwin": "darwin"}
 
 

@@ -16,7 +16,7 @@ def submit(job: FarmJob, farm: str, folder: Path, manager: str) -> str:
     Args:
         job: the job.
         farm: ``open_job`` or ``flamenco``.
-        folder: for what is written.
+        folder: the folder for written files.
         manager: the address of a Flamenco manager; empty to write a file.
 
     Raises:

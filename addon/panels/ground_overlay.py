@@ -43,7 +43,7 @@ def unregister() -> None:
 
 @dataclass(frozen=True)
 class Patch:
-    """The piece of a plane that is drawn, in Blender units: where its lines cross, and how high."""
+    """The drawn piece of a plane, in Blender units: the crossings of its lines, and its height."""
 
     across: tuple[float, ...]
     along: tuple[float, ...]

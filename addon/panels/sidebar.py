@@ -81,7 +81,7 @@ class TickedScenePanel(ScenePanel):
 
 
 def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *names: str) -> None:
-    """Settings one below the other. Those that can be keyed have a dot."""
+    """Settings one below the other. Settings that can be keyed have a dot."""
     column = layout.column()
     for name in names:
         described = props.bl_rna.properties[name]

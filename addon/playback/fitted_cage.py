@@ -79,7 +79,7 @@ def _padded(
 
 
 def _groups(mesh: bpy.types.Mesh) -> Iterator[list[int]]:
-    """All vertices, in groups of which no two move the same point.
+    """Yield all vertices in groups; no two vertices of a group move the same point.
 
     The subdivided points of a face depend on the vertices of the faces around it.
     """

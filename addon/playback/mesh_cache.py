@@ -32,7 +32,7 @@ class Playback:
     """The frames of a job on the objects they were captured from.
 
     Args:
-        job: whose frames are shown.
+        job: the job of the shown frames.
         captured: the way from the bodies of the job back to Blender.
         may_go_on: whether frames of the same run after the last one that is asked for may play,
             too, so that none are written twice.
@@ -155,8 +155,8 @@ def run_of(obj: bpy.types.Object) -> str:
 
 
 def last_frame(obj: bpy.types.Object) -> int | None:
-    """The last scene frame of which an object plays a frame; None where it plays none, or not as
-    they were simulated.
+    """Return the last scene frame for which an object plays a frame; None where it plays none, or
+    not as they were simulated.
 
     Raises:
         SuppleError: when its file cannot be read.

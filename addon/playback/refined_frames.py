@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Show the mesh that collides, as modifiers make it of the frames and as the body carries it.
 
-By themselves they would shape it anew from the frames of the object's own vertices, beside that.
-Blender does so where it makes another number of points than was simulated, and shows these frames
-no more. What makes another number of a mesh that is bent is given the one at rest: then the
-object's own frames are switched off, and stay for a bake.
+Otherwise they would shape it again from the frames of the object's own vertices, with a different
+result. Blender does so where it makes another number of points than was simulated, and shows these
+frames no more. Modifiers that make another number of vertices from a bent mesh get the mesh at
+rest: the object's own frames are then switched off, and kept for a bake.
 """
 
 from __future__ import annotations

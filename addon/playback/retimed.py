@@ -41,7 +41,7 @@ _AS_SIMULATED = {
     "up_axis": "POS_Z",
     "vertex_group": "",
 }
-# Frames that are looked at. Where more could differ, those of the scene alone are.
+# Frames that are looked at. If more frames could differ, only those of the scene are compared.
 _MOST_FRAMES = 10_000
 
 

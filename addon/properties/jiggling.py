@@ -73,8 +73,8 @@ def _deepest(points: Points, triangles: Triangles) -> float:
 AUTOMATIC, BONES, SURFACE, NONE = "automatic", "bones", "surface", "none"
 #: The group that is made where there is none.
 GROUP = "Jiggle"
-# Vertices nearer to the bones than this ratio of the 95th percentile of distances are fixed. Those
-# at the percentile jiggle most.
+# Vertices nearer to the bones than this ratio of the 95th percentile of distances are fixed.
+# Vertices at the percentile jiggle most.
 _HELD_RATIO, _FAR_PERCENTILE = 0.35, 95.0
 # Larger weights than the first count as jiggling, smaller ones than the second as fixed.
 _WOBBLING_WEIGHT, _HELD_WEIGHT = 0.5, 0.1

@@ -190,7 +190,7 @@ def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> Non
             if not obj.supple.is_property_set("resolution"):
                 _set_resolution(obj, shape)
         except SuppleError:
-            continue  # What has no usable shape keeps the general defaults; Simulate reports why.
+            continue  # without a usable shape it keeps the defaults; Simulate reports the reason
 
 
 def refresh(context: bpy.types.Context, first_frame: int) -> list[str]:
@@ -344,7 +344,7 @@ def _sag_of_pinned(
             axes=axes,
         )
     except SuppleError:
-        return None  # What is pinned where the body is not stands free.
+        return None  # A body that is pinned outside of its own shape stands free.
 
 
 def _pinned_vertices(obj: bpy.types.Object) -> NDArray[np.intp]:

@@ -58,8 +58,8 @@ class Need:
 
     Args:
         settings: their names.
-        is_missing: whether they are set and what they need is not there, by the object or scene
-            and the integrator.
+        is_missing: whether they are set without their requirement, by the object or scene and the
+            integrator.
         text: the effect, and the cure; ``{integrator}`` stands for its label.
     """
 
@@ -198,7 +198,7 @@ def messages(
     bodies to simulate, the messages name those that are left out.
 
     Args:
-        followed: whose animation is to be followed, so that it does count.
+        followed: an object with animation that is to be followed, and is thus not ignored.
     """
     bodies = soft_bodies(context)
     if not bodies:

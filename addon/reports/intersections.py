@@ -52,7 +52,7 @@ def remember(scene: bpy.types.Scene, job: Job, message: str) -> None:
     _latest = None
     try:
         report = job.intersections()
-    except JobError:  # of less interest than what the run itself failed of
+    except JobError:  # less important than the error of the run itself
         return
     if report is not None:
         _latest = Failure(scene.session_uid, message, report)

@@ -2,8 +2,8 @@
 """Meshes that soft bodies would fall or fly through: neither soft bodies nor colliders.
 
 Each body moves as a stone would, without turning, and rays along its path are cast against the
-meshes that are there. Keys of the place of a mesh count, its own and those of its parents; what
-else moves meshes and bodies does not: they are taken where they are now.
+meshes that are there. Keys of the place of a mesh count, its own and those of its parents; other
+motion does not count: meshes and bodies are taken at their present positions.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ class _Course:
     Args:
         surface: of the body.
         path: (K, 3) displacements.
-        behind: how far before a point its ray begins.
+        behind: the distance before a point at which its ray begins.
         low, high: (3,) the box that it sweeps.
         others: the surfaces that may stop it.
         ground: height below which hits do not count.
@@ -508,7 +508,7 @@ class _Rays:
         Args:
             points: (S, 3) that follow the path.
             path: (K, 3) displacements.
-            behind: how far before the points the first piece begins.
+            behind: the distance before the points at which the first piece begins.
         """
         steps = np.diff(path, axis=0)
         starts = points[None] + path[:-1, None]

@@ -139,7 +139,7 @@ def message(context: bpy.types.Context) -> str:
         last = frame_range(context.scene)[-1]
         last_frames = map(mesh_cache.last_frame, soft_bodies(context))
         simulated = min((frame for frame in last_frames if frame is not None), default=last)
-    except SuppleError:  # of which others tell
+    except SuppleError:  # which other reports show
         return ""
     if simulated >= last:
         return ""

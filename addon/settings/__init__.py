@@ -105,7 +105,8 @@ class Setting:
         label: for panels; empty for hidden settings.
         kind: of the property.
         tip: the tooltip.
-        panel: where it is drawn, in the order of the rows; empty where a panel draws it itself.
+        panel: the panel that draws it, in the order of the rows; empty where a panel draws it
+            itself.
         shown: whether it is drawn with these settings; None for always.
         is_keyed: whether the solver takes it frame by frame. Others cannot be keyed or driven, and
             ``reports/ignored`` names the keys that older files have on them.
