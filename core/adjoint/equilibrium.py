@@ -83,7 +83,7 @@ class EquilibriumAdjoint:
         if contact is not None:
             contact.begin(positions, step, quantities, state.frame, 0.0)
         solve.prepare(positions, contact)
-        if self._gradients.rubs(positions, quantities):
+        if self._gradients.has_friction(positions, quantities):
             raise InstabilityError(_RUBS.format(system.names))
         more = field_change(system, positions, step, quantities, state.frame)
         multiplier = solve.solve(upstream * system.free, more, "the equilibrium")

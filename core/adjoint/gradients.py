@@ -242,9 +242,9 @@ class Gradients:
         heights = gather(self._ground.points, positions[2]) - quantities["height"]
         return -quantities["weights"] * barrier_derivative(heights / self._ground.distances)
 
-    def rubs(self, positions: Tensor, quantities: Quantities) -> bool:
+    def has_friction(self, positions: Tensor, quantities: Quantities) -> bool:
         """Whether friction has a part in the step to positions that contact has begun."""
-        if self.contact is not None and self.contact.rubs:
+        if self.contact is not None and self.contact.has_friction:
             return True
         if "height" not in quantities:
             return False

@@ -17,10 +17,10 @@ from ..kernels.obstacle_points import SweepTrace
 from ..obstacles.barrier_step import EmbeddedBarrierStep, smallest_ratio
 from ..system import System
 from .ground_loops import (
-    ByContacts,
-    ByMotion,
-    ByPoints,
+    ContactGradients,
+    MotionGradients,
     PointContacts,
+    PointGradients,
     PointTrace,
     VertexContacts,
     change_velocities,
@@ -210,7 +210,7 @@ class VertexGroundAdjoint(GroundAdjoint[VertexGroundContact]):
             step,
         )
         weights, kinetic, grad_mobility = np.zeros((3, len(mobility)), mobility.dtype)
-        self._out = ByContacts(weights, kinetic, grad_mobility, np.zeros(1))
+        self._out = ContactGradients(weights, kinetic, grad_mobility, np.zeros(1))
         super().__init__(system, grads, step, span, self._out._asdict())
 
     def contact(self, positions: Tensor, velocities: Tensor) -> VertexGroundContact | None:
@@ -296,7 +296,7 @@ class PointGroundAdjoint(GroundAdjoint[PointGroundContact]):
         kind, count = compliance.dtype, len(arrays.corners)
         weights, static, kinetic, point_compliance = np.zeros((4, count), kind)
         grad_compliance = np.zeros_like(compliance)
-        self._out = ByPoints(
+        self._out = PointGradients(
             weights, static, kinetic, point_compliance, grad_compliance, np.zeros(1)
         )
         super().__init__(system, grads, step, span, self._out._asdict())
@@ -347,7 +347,7 @@ class PointGroundAdjoint(GroundAdjoint[PointGroundContact]):
     def back(
         self, contact: PointGroundContact, grad_positions: Tensor, grad_velocities: Tensor
     ) -> None:
-        grad = ByMotion(grad_positions.numpy(), grad_velocities.numpy(), *self._grad_forces)
+        grad = MotionGradients(grad_positions.numpy(), grad_velocities.numpy(), *self._grad_forces)
         trace, vertices = contact.trace, contact.vertices.numpy()
         contact_points_back(self._points, trace, vertices, self._later, self._out, grad)
         self._later = trace.points

@@ -46,7 +46,7 @@ class VertexContacts(NamedTuple):
     step: float
 
 
-class ByContacts(NamedTuple):
+class ContactGradients(NamedTuple):
     """Gradients by members of ``VertexContacts`` of the same name, which grow; (1,) ``height``."""
 
     weights: Any
@@ -88,7 +88,7 @@ def contact_back(
         heights, velocities: (K,) and (3, K) before it.
         places: (K,) of them in the gradients.
         grad: two (3, …) gradients by positions and velocities after it, which become those before.
-        out: ``ByContacts``.
+        out: ``ContactGradients``.
     """
     grad_positions, grad_velocities = grad
     step = ground.step
@@ -165,7 +165,7 @@ class PointTrace(NamedTuple):
     friction_forces: Any
 
 
-class ByPoints(NamedTuple):
+class PointGradients(NamedTuple):
     """Gradients by members of ``PointContacts`` of the same name, and (1,) by the height of the
     ground, which grow."""
 
@@ -177,7 +177,7 @@ class ByPoints(NamedTuple):
     height: Any
 
 
-class ByMotion(NamedTuple):
+class MotionGradients(NamedTuple):
     """(3, N) gradients by positions and velocities of vertices, (S,) and (S, 2) by forces."""
 
     positions: Any
@@ -199,8 +199,8 @@ def point_contact_back(
         trace: ``PointTrace``, whose forces go back to before.
         vertices: (n,) of the points.
         later: points with gradients by the forces at the end.
-        out: ``ByPoints``.
-        grad: ``ByMotion`` by the end, which becomes that by the start.
+        out: ``PointGradients``.
+        grad: ``MotionGradients`` by the end, which becomes that by the start.
     """
     step, pushed = points.step, trace.points
     _keep_pushed(pushed, later, grad)

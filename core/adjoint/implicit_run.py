@@ -54,7 +54,7 @@ class FrictionChange:
             force = torch.zeros_like(positions)
             if "height" in quantities:
                 force = force + gradients.friction(self._positions, step, plain)
-            if self._contact is not None and self._contact.rubs:
+            if self._contact is not None and self._contact.has_friction:
                 force = force + self._contact.friction(self._positions, step, plain)
             self._force = force
         on_ground = (p for p in objective.potentials if isinstance(p, GroundFriction))
@@ -75,7 +75,7 @@ class FrictionChange:
             points = self._friction.points
             moved = points.gather(multiplier[:2].contiguous())
             points.add((self._stiffness * moved).sum(1), product[:2])
-        if self._contact is not None and self._contact.rubs:
+        if self._contact is not None and self._contact.has_friction:
             product += self._contact.lagged_friction_product(multiplier)
         return product
 
@@ -440,7 +440,7 @@ class ImplicitRun:
             contact.begin(positions, plain, quantities, *stage.when)
         solve.prepare(positions, contact)
         more = None
-        if self._gradients.rubs(positions, quantities):
+        if self._gradients.has_friction(positions, quantities):
             more = FrictionChange(self._gradients, objective, positions, plain, quantities)
         return solve.solve(rhs, more, f"frame {step.frame + 1}")
 

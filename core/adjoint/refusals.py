@@ -166,8 +166,8 @@ def refuse_sliding(scene: Scene) -> None:
             "leave them out."
         )
     table = FrictionTable(scene)
-    rubs = scene.ground is not None and table.on_ground.act
-    if rubs or (scene.contact is not None and table.mesh_pairs.act):
+    has_friction = scene.ground is not None and table.on_ground.act
+    if has_friction or (scene.contact is not None and table.mesh_pairs.act):
         raise SceneError(
             "With friction the equilibrium is not unique, since it depends on the path of the "
             "bodies. Set the friction of the ground, of contact and of bodies to 0."
@@ -278,9 +278,9 @@ def _refuse_friction(system: System, leaves: Mapping[str, Tensor]) -> None:
     has_ground, has_contact = system.ground_barrier is not None, system.scene.contact is not None
     if not has_ground and not has_contact:
         raise SceneError(f"{places[0]} requires grad, but the scene has no ground.")
-    rubs = (has_ground and system.obstacles.ground_friction.act) or (
+    has_friction = (has_ground and system.obstacles.ground_friction.act) or (
         has_contact and FrictionTable(system.scene).mesh_pairs.act
     )
     friction = [place for place in places if "friction" in place]
-    if friction and not rubs:
+    if friction and not has_friction:
         raise SceneError(f"{friction[0]} requires grad and is 0. Start it above 0.")

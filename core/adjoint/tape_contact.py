@@ -234,7 +234,7 @@ class TapeContact:
             self._friction_hessian = self._lagged_friction(step, plain)
 
     @property
-    def rubs(self) -> bool:
+    def has_friction(self) -> bool:
         """Whether surfaces that are close do, since ``begin``."""
         return self._friction_hessian is not None
 

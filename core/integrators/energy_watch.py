@@ -63,7 +63,7 @@ class EnergyWatch:
         after = replace(after, energy_limit=limit)
         excess = end.total - limit - GAIN_RATIO * end.kinetic
         if excess > 0.0:
-            after = replace(after, velocities=self._calmed(after, excess))
+            after = replace(after, velocities=self._without_surplus(after, excess))
             end = system.energies(after)
         if not self._loses_by_damping_alone or start.ground > 0.0 or end.ground > 0.0:
             return after
@@ -72,7 +72,7 @@ class EnergyWatch:
         lost = statistics.lost_energy + start.total - end.total - damped
         return replace(after, solver_statistics=replace(statistics, lost_energy=lost))
 
-    def _calmed(self, state: State, excess: float) -> Tensor:
+    def _without_surplus(self, state: State, excess: float) -> Tensor:
         """(3, N) velocities in m/s with so many joules less within bodies; each of these keeps its
         momentum and its angular momentum."""
         frames, positions, velocities = self._frames, state.positions, state.velocities

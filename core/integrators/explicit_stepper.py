@@ -133,10 +133,10 @@ class ExplicitStepper(TimeStepper):
             return after
         if after.solver_statistics.limited_steps and math.isfinite(excess):
             # Surfaces that were kept apart, and not steps that are too long, have added energy.
-            return self._calmed(after, excess)
+            return self._without_surplus(after, excess)
         return None
 
-    def _calmed(self, state: State, excess: float) -> State:
+    def _without_surplus(self, state: State, excess: float) -> State:
         """The state with so many joules less in the deformation of bodies, where they are."""
         mass, velocities = self._system.mass, state.velocities
         rigid = torch.zeros_like(velocities)

@@ -18,9 +18,9 @@ from ..kernels.contact_constraints import (
     SURFACES,
     Constraints,
     PairLaws,
+    drop_inactive,
     find_pairs,
     gather,
-    leave_out_idle,
     write_pairs,
 )
 from ..kernels.contact_islands import find_islands, relax_islands
@@ -241,7 +241,7 @@ class MeshContactStep:
             if self._energy is None:
                 self._energy = self._linearize_at_rest(at, points)
             count = self._linearize_contacts(at, points, moves, ends, at - start)
-            self._count, pairs = leave_out_idle(count, self._pairs, self._constraints)
+            self._count, pairs = drop_inactive(count, self._pairs, self._constraints)
             self._pairs = self._pairs[:pairs]
             flat_tets = self._linearize_flat_tets(at, predicted)
             longest = longest_move(moves, self.laws.distances)

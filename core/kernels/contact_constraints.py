@@ -185,7 +185,7 @@ def _write_pair(
     difference: Any,
     distance: float,
     weight: float,
-    rubbing: float,
+    paint_factor: float,
     out: Any,
     k: int,
 ) -> None:
@@ -195,8 +195,8 @@ def _write_pair(
     out.normals[k, 0], out.normals[k, 1], out.normals[k, 2] = normal[0], normal[1], normal[2]
     out.distances[k], out.dhats[k], out.kinds[k] = distance, dhat, SURFACES
     out.scales[k] = weight * energy_scale(laws, first, second, dhat)
-    out.static[k] = rubbing * laws.static[first, second]
-    out.kinetic[k] = rubbing * laws.kinetic[first, second]
+    out.static[k] = paint_factor * laws.static[first, second]
+    out.kinetic[k] = paint_factor * laws.kinetic[first, second]
 
 
 @compiled(inline=True)
@@ -264,7 +264,7 @@ def _write_range(
         a, b, c, d, are_edges = stencil(stencils, pair)
         x = four_points(points, a, b, c, d)
         closest = closest_points(are_edges, x)
-        weight, share, rubs = pair_weight(stencils, mesh, laws, points, pair, x, closest)
+        weight, share, has_friction = pair_weight(stencils, mesh, laws, points, pair, x, closest)
         if share == 0.0:
             closest, share = within_step(stencils, mesh, laws, dhats[pair], ends, pair, x, closest)
         difference, c0, c1, c2, c3, _ = closest
@@ -273,8 +273,8 @@ def _write_range(
             weight *= share
         objects = (mesh.object_of[a], mesh.object_of[d])
         one, other = painted_parts(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
-        rubbing = math.sqrt(one * other) if rubs else 0.0
-        _write_pair(laws, objects, dhats[pair], difference, distance, weight, rubbing, out, k)
+        paint_factor = math.sqrt(one * other) if has_friction else 0.0
+        _write_pair(laws, objects, dhats[pair], difference, distance, weight, paint_factor, out, k)
         used = 0
         # One that never pushes is between nothing.
         if weight != 0.0:
@@ -350,7 +350,7 @@ def _copy_row(rows: Any, source: int, target: int) -> None:
 
 
 @compiled()
-def leave_out_idle(count: int, pairs: Any, out: Any) -> Any:
+def drop_inactive(count: int, pairs: Any, out: Any) -> Any:
     """Closes up ``count`` contacts, of (P,) pairs and then others, over the pairs that never push,
     as most do that others around them count for; how many contacts are left, and of pairs."""
     row = kept_pairs = 0

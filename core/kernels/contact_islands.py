@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiled import as_index, compiled, shared_range
-from .contact_relaxation import initialize_force, is_awake, relax, wake
+from .contact_relaxation import initialize_force, is_active, mark_active, relax
 from .flat_tets import relax_flat
 
 # The number of smallest large islands in a thread's share of the work.
@@ -64,7 +64,7 @@ def _join(parents: Any, nodes: Any, mobility: Any) -> int:
 
 
 @compiled(inline=True, allocates=True)
-def _in_order(islands: Any, count: int) -> Any:
+def _by_island(islands: Any, count: int) -> Any:
     """Indices by their island, and where those of each begin; rows without an island are left
     out."""
     offsets = np.zeros(count + 1, np.int64)
@@ -108,8 +108,8 @@ def find_islands(nodes: Any, corners: Any, mobility: Any) -> Any:
                 numbers[root] = count
                 count += 1
             element_islands[k] = numbers[root]
-    contacts, contact_offsets = _in_order(contact_islands, count)
-    tets, tet_offsets = _in_order(tet_islands, count)
+    contacts, contact_offsets = _by_island(contact_islands, count)
+    tets, tet_offsets = _by_island(tet_islands, count)
     return Islands(contacts, contact_offsets, tets, tet_offsets)
 
 
@@ -137,15 +137,15 @@ def _relax_island(
             tet = islands.tets[i]
             relax_flat(flat_tets, tet, floor, mobility, moves)
             if flat_tets.forces[tet] != 0.0:
-                wake(flat_tets.corners[tet], mobility, last_changes, passes)
+                mark_active(flat_tets.corners[tet], mobility, last_changes, passes)
         for i in range(first, last):
             k = islands.contacts[i]
-            if not is_awake(constraints.nodes[k], last_changes, passes - 1):
+            if not is_active(constraints.nodes[k], last_changes, passes - 1):
                 continue
             solved += 1
             if relax(constraints, k, mobility, moves) > tolerance:
                 is_converged = False
-                wake(constraints.nodes[k], mobility, last_changes, passes)
+                mark_active(constraints.nodes[k], mobility, last_changes, passes)
     return solved
 
 

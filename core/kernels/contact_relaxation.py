@@ -172,7 +172,7 @@ def relax(constraints: Any, k: int, mobility: Any, moves: Any) -> float:
 
 
 @compiled(inline=True)
-def wake(nodes: Any, mobility: Any, last_changes: Any, present: int) -> None:
+def mark_active(nodes: Any, mobility: Any, last_changes: Any, present: int) -> None:
     """Mark the movable nodes of this contact as active.
 
     Args:
@@ -187,7 +187,7 @@ def wake(nodes: Any, mobility: Any, last_changes: Any, present: int) -> None:
 
 
 @compiled(inline=True)
-def is_awake(nodes: Any, last_changes: Any, since: int) -> bool:
+def is_active(nodes: Any, last_changes: Any, since: int) -> bool:
     """Whether a pass, ``since`` or later, has changed the forces on a node of this row."""
     for node in nodes:
         if node < 0:

@@ -6,7 +6,7 @@ stay on their side of a plane across n, the parts cannot meet, since they are th
 corners. A corner is a sum Σ w x of nodes, and node i goes t_i m_i of its move m_i, 0 ≤ t_i ≤ 1. It
 approaches the other part by at most c = Σ max(0, −w_i n·m_i), however the others are shortened: so
 that t_i ≤ (s + G)/c for the nodes that approach keeps it on its side, s its distance behind the
-nearest corner of its part and G the part's share of the gap. No other pair has a say in that, so
+nearest corner of its part and G the part's share of the distance. No other pair affects this, so
 the least t over all pairs satisfies all of them.
 
 Dividing planes: Chen, Hsu, Ayman and Macklin, arXiv 2604.15513, 2026. Impulses: Harmon, Vouga,
@@ -36,9 +36,9 @@ from .continuous_collision import (
 from .flat_tets import relax_flat
 
 # The ratio of the distance above its floor that a pair keeps, for rounding.
-KEPT_ROOM_RATIO = 0.1
+KEPT_DISTANCE_RATIO = 0.1
 # The least part of the distance between two parts that one of them gets.
-LEAST_SHARE = 0.05
+MIN_SPLIT_RATIO = 0.05
 # The most tests of a pair with shortened moves before it is divided untested.
 MAX_TESTS = 2
 # A pair whose common nodes all but cancel is not pushed: the least ratio of its compliance and the
@@ -96,13 +96,13 @@ def _plane(corners: Any, are_edges: bool, floor: float) -> Any:
     how far the parts are apart, and how far they may not come closer."""
     origin = corners[0]
     b, c, d = minus(corners[1], origin), minus(corners[2], origin), minus(corners[3], origin)
-    normal, gap = separation(ORIGIN, b, c, d, are_edges)
+    normal, min_distance = separation(ORIGIN, b, c, d, are_edges)
     heights = (0.0, dot(normal, b), dot(normal, c), dot(normal, d))
     size = 0.0
     for corner in (b, c, d):
         size = max(size, abs(corner[0]), abs(corner[1]), abs(corner[2]))
-    gap -= ROUNDING_RATIO * size
-    return normal, heights, gap, min(floor, gap)
+    min_distance -= ROUNDING_RATIO * size
+    return normal, heights, min_distance, min(floor, min_distance)
 
 
 # Impulses
@@ -201,16 +201,18 @@ def push_apart(
         for row in range(len(pairs)):
             a, b, c, d, are_edges = stencil(stencils, pairs[row])
             corners, indices = four_points(points, a, b, c, d), (a, b, c, d)
-            normal, heights, gap, least = _plane(corners, are_edges, floors[pairs[row]])
-            if gap <= 0.0:
+            normal, heights, min_distance, min_allowed = _plane(
+                corners, are_edges, floors[pairs[row]]
+            )
+            if min_distance <= 0.0:
                 continue
-            least += KEPT_ROOM_RATIO * (gap - least)
+            min_allowed += KEPT_DISTANCE_RATIO * (min_distance - min_allowed)
             firsts = 2 if are_edges else 1
             for i in range(firsts):
                 for j in range(firsts, 4):
                     used = _add_corner(interpolation, indices[i], 1.0, nodes, weights, 0)
                     used = _add_corner(interpolation, indices[j], -1.0, nodes, weights, used)
-                    missing = least - (heights[i] - heights[j])
+                    missing = min_allowed - (heights[i] - heights[j])
                     row_nodes = (nodes, weights, used)
                     work += _push(normal, missing, *row_nodes, mobility, displacements, moves)
         for tet in range(flat_count):
@@ -240,7 +242,7 @@ def push_up(
             continue
         falling += 1
         if before > floors[point]:
-            missing += KEPT_ROOM_RATIO * (before - floors[point])
+            missing += KEPT_DISTANCE_RATIO * (before - floors[point])
         used = _add_corner(interpolation, point, 1.0, row, weights, 0)
         _push((0.0, 0.0, 1.0), missing, row, weights, used, mobility, moves, moves)
     return falling
@@ -275,7 +277,7 @@ def _approach(interpolation: Any, i: int, point: int, normal: Any, moves: Any) -
 
 
 @compiled()
-def _demand(
+def _max_approach(
     interpolation: Any, owners: Any, moves: Any, step_sizes: Any, point: int, normal: Any
 ) -> float:
     """The farthest approach of a point against a normal at present or smaller step sizes."""
@@ -288,7 +290,7 @@ def _demand(
 
 
 @compiled()
-def _hold(
+def _scale_step_sizes(
     interpolation: Any,
     owners: Any,
     moves: Any,
@@ -328,49 +330,55 @@ def divide_pair(
         step_sizes: (N,) present ones.
         changed: (N,) lowered; at first no larger than ``step_sizes``.
     """
-    normal, heights, gap, least = _plane(corners, are_edges, floor)
+    normal, heights, min_distance, min_allowed = _plane(corners, are_edges, floor)
     firsts = 2 if are_edges else 1
     opposite = (-normal[0], -normal[1], -normal[2])
-    if gap <= 0.0:
+    if min_distance <= 0.0:
         # No plane is known: everything stays where it is.
         for k in range(4):
-            _stop(interpolation, owners, indices[k], changed)
+            _stop_nodes(interpolation, owners, indices[k], changed)
         return
     lowest, highest = min(heights[0], heights[firsts - 1]), -np.inf
     for k in range(firsts, 4):
         highest = max(highest, heights[k])
-    room = (1.0 - KEPT_ROOM_RATIO) * (gap - least)
-    most_first = most_second = 0.0
+    allowed_approach = (1.0 - KEPT_DISTANCE_RATIO) * (min_distance - min_allowed)
+    first_excess = second_excess = 0.0
     node_arguments = (interpolation, owners, moves, step_sizes)
     for k in range(4):
         if k < firsts:
-            demand = _demand(*node_arguments, indices[k], normal)
-            most_first = max(most_first, demand - (heights[k] - lowest))
+            max_approach = _max_approach(*node_arguments, indices[k], normal)
+            first_excess = max(first_excess, max_approach - (heights[k] - lowest))
         else:
-            demand = _demand(*node_arguments, indices[k], opposite)
-            most_second = max(most_second, demand - (highest - heights[k]))
-    if most_first + most_second <= room:
+            max_approach = _max_approach(*node_arguments, indices[k], opposite)
+            second_excess = max(second_excess, max_approach - (highest - heights[k]))
+    if first_excess + second_excess <= allowed_approach:
         return
-    share = min(max(most_first / (most_first + most_second), LEAST_SHARE), 1.0 - LEAST_SHARE)
+    split_ratio = first_excess / (first_excess + second_excess)
+    split_ratio = min(max(split_ratio, MIN_SPLIT_RATIO), 1.0 - MIN_SPLIT_RATIO)
     for k in range(4):
         if k < firsts:
-            direction, most = normal, heights[k] - lowest + share * room
+            direction, allowed = normal, heights[k] - lowest + split_ratio * allowed_approach
         else:
-            direction, most = opposite, highest - heights[k] + (1.0 - share) * room
-        demand = _demand(*node_arguments, indices[k], direction)
-        if demand > most:
-            _hold(*node_arguments, indices[k], direction, most / demand, changed)
+            direction, allowed = (
+                opposite,
+                highest - heights[k] + (1.0 - split_ratio) * allowed_approach,
+            )
+        max_approach = _max_approach(*node_arguments, indices[k], direction)
+        if max_approach > allowed:
+            _scale_step_sizes(
+                *node_arguments, indices[k], direction, allowed / max_approach, changed
+            )
 
 
 @compiled()
-def _stop(interpolation: Any, owners: Any, point: int, changed: Any) -> None:
+def _stop_nodes(interpolation: Any, owners: Any, point: int, changed: Any) -> None:
     for i in range(interpolation.nodes.shape[1]):
         if interpolation.nodes[point, i] >= 0:
             changed[owners[interpolation.nodes[point, i]]] = 0.0
 
 
 @compiled()
-def stop_falls(
+def limit_falls(
     interpolation: Any,
     floors: Any,
     height: float,
@@ -390,13 +398,13 @@ def stop_falls(
     up, falling = (0.0, 0.0, 1.0), 0
     for point in range(len(floors)):
         before = height_at(interpolation, nodes, point) - height
-        room = max(0.0, before - floors[point])
-        demand = _demand(interpolation, owners, moves, step_sizes, point, up)
-        if demand <= room:
+        allowed_approach = max(0.0, before - floors[point])
+        max_approach = _max_approach(interpolation, owners, moves, step_sizes, point, up)
+        if max_approach <= allowed_approach:
             continue
         falling += 1
-        ratio = (1.0 - KEPT_ROOM_RATIO) * room / demand
-        _hold(interpolation, owners, moves, step_sizes, point, up, ratio, step_sizes)
+        ratio = (1.0 - KEPT_DISTANCE_RATIO) * allowed_approach / max_approach
+        _scale_step_sizes(interpolation, owners, moves, step_sizes, point, up, ratio, step_sizes)
     return falling
 
 

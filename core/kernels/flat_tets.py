@@ -196,7 +196,7 @@ def find_flat(
 
 
 @compiled(allocates=True)
-def find_turned(tets: Any, least: float, before: Any, after: Any, mobility: Any) -> Any:
+def find_inverted(tets: Any, least: float, before: Any, after: Any, mobility: Any) -> Any:
     """Indices of the tets that a move leaves less than a ratio ``least`` of their volume, or turns
     inside out.
 
@@ -217,7 +217,7 @@ def find_turned(tets: Any, least: float, before: Any, after: Any, mobility: Any)
 
 
 @compiled()
-def stop_turned(
+def stop_inverted(
     tets: Any,
     which: Any,
     least: float,

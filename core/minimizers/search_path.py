@@ -218,8 +218,10 @@ class EmbeddedGroundProjectedPath:
         displacement = torch.maximum(
             torch.hypot(*friction.displacement(positions)), friction.stick_threshold
         )
-        rubs = friction.limit > 0.0
-        return bool((rubs & (torch.hypot(*along[:2]) > STRAIGHT_RATIO * displacement)).any())
+        has_friction = friction.limit > 0.0
+        return bool(
+            (has_friction & (torch.hypot(*along[:2]) > STRAIGHT_RATIO * displacement)).any()
+        )
 
     def max_fraction(self) -> float:
         """The share of the Newton step, at most 1, that lifts no point by more than a quarter of

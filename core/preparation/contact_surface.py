@@ -58,7 +58,7 @@ def without_crossings(surface: ContactSurface) -> ContactSurface:
         surface = replace(surface, triangles=left)
 
 
-def spare_unseen(surface: ContactSurface) -> ContactSurface:
+def exempt_crossings(surface: ContactSurface) -> ContactSurface:
     """Return the surface in which parts that cross themselves, and pieces of the rest inside of
     the material, pass through their own body. The same object where nothing crosses.
 
@@ -239,7 +239,7 @@ def _chosen(
         if not is_affordable:
             reason = "the mesh is dense and a simpler copy intersects itself"
             return None, Verdict("tetrahedra", reason)
-    spared = spare_unseen(touching)
+    spared = exempt_crossings(touching)
     return spared, Verdict("mesh" if spared is touching else "crossing")
 
 

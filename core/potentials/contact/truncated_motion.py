@@ -16,12 +16,12 @@ from ...kernels.division import (
     divide,
     find_collisions,
     find_near,
+    limit_falls,
     push_apart,
     push_up,
     reaches,
-    stop_falls,
 )
-from ...kernels.flat_tets import FlatTets, PressedTets, find_turned, stop_turned
+from ...kernels.flat_tets import FlatTets, PressedTets, find_inverted, stop_inverted
 from ...kernels.ground_constraints import GroundLaws
 from ..height_floor import FLOOR_RATIO as MIN_HEIGHT_RATIO
 from .candidates import Candidates
@@ -224,8 +224,8 @@ class TruncatedMotion:
         if self._ground is not None:
             interpolation, laws = self._ground
             arguments = (self._ground_floors(least), laws.height, nodes, owners, moves, step_sizes)
-            stop_falls(interpolation, *arguments)
-        self._stop_turned(nodes, moves, mobility, step_sizes)
+            limit_falls(interpolation, *arguments)
+        self._stop_inverted(nodes, moves, mobility, step_sizes)
         reaches(self._points_of, moves, reach)
         after, swept, divided = self.carried(points, moves), None, set[tuple[int, int]]()
         known, others = np.zeros(len(points), dtype=np.bool_), self._are_shortened(step_sizes)
@@ -251,9 +251,9 @@ class TruncatedMotion:
                 break
             # Nodes that a plane stops may invert tets, and nodes that are stopped with those may
             # collide.
-            is_any_turned = self._stop_turned(nodes, moves, mobility, step_sizes)
+            is_any_inverted = self._stop_inverted(nodes, moves, mobility, step_sizes)
             others = self._are_shortened(step_sizes) & ~known
-            if not (is_any_turned or others.any()):
+            if not (is_any_inverted or others.any()):
                 break
         return step_sizes[owners], divided
 
@@ -267,9 +267,9 @@ class TruncatedMotion:
     def _any_turned(self, nodes: Points, after: Points, mobility: Values) -> bool:
         """Whether moves take tets more of their volume than they may lose."""
         places = LEAST_VOLUME_RATIO, nodes, after, mobility
-        return any(len(find_turned(tets, *places)) > 0 for tets in self._tets)
+        return any(len(find_inverted(tets, *places)) > 0 for tets in self._tets)
 
-    def _stop_turned(
+    def _stop_inverted(
         self, nodes: Points, moves: Points, mobility: Values, step_sizes: Values
     ) -> bool:
         """Lowers the step sizes of the corners of tets that would lose more of their volume than
@@ -277,9 +277,9 @@ class TruncatedMotion:
         before = step_sizes.copy()
         after = nodes + step_sizes[self._owners][:, None] * moves
         for tets in self._tets:
-            which = find_turned(tets, LEAST_VOLUME_RATIO, nodes, after, mobility)
+            which = find_inverted(tets, LEAST_VOLUME_RATIO, nodes, after, mobility)
             limits = LEAST_VOLUME_RATIO, MAX_HALVINGS
-            stop_turned(tets, which, *limits, nodes, moves, step_sizes)
+            stop_inverted(tets, which, *limits, nodes, moves, step_sizes)
         return not np.array_equal(before, step_sizes)
 
     def _objects_of(self, pairs: NDArray[np.int64]) -> set[tuple[int, int]]:

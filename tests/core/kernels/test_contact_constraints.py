@@ -16,9 +16,9 @@ from supple.core.kernels.contact_constraints import (
     Interpolation,
     PairLaws,
     carry,
+    drop_inactive,
     find_pairs,
     gather,
-    leave_out_idle,
 )
 from supple.core.kernels.contact_relaxation import surface_proximal
 from supple.core.kernels.continuous_collision import CandidateStencils
@@ -345,7 +345,7 @@ def test_pairs_that_never_push_are_left_out_and_all_else_stays_in_order(idle: li
     pairs = np.arange(10, 10 + count)
     before = [part.copy() for part in out]
     stay = [k for k in range(count) if k not in idle]
-    assert leave_out_idle(count + 1, pairs, out) == (len(stay) + 1, len(stay))
+    assert drop_inactive(count + 1, pairs, out) == (len(stay) + 1, len(stay))
     assert pairs[: len(stay)].tolist() == [10 + k for k in stay]
     for part, old in zip(out, before, strict=True):
         np.testing.assert_array_equal(part[: len(stay) + 1], old[[*stay, count]])

@@ -11,15 +11,15 @@ import pytest
 from supple.core.kernels.contact_constraints import Interpolation
 from supple.core.kernels.continuous_collision import CandidateStencils, distances, stencil
 from supple.core.kernels.division import (
-    KEPT_ROOM_RATIO,
+    KEPT_DISTANCE_RATIO,
     divide,
     divide_pair,
     find_collisions,
     find_near,
+    limit_falls,
     push_apart,
     push_up,
     reaches,
-    stop_falls,
 )
 from supple.core.kernels.flat_tets import no_flat_tets
 from supple.core.math3.vectors import four_points
@@ -96,7 +96,7 @@ def test_the_room_goes_to_who_needs_it() -> None:
     changed = np.ones(4)
     own = (themselves, np.arange(4), moves, np.ones(4), changed)
     divide_pair((0, 1, 2, 3), four_points(points, 0, 1, 2, 3), False, 0.2, *own)
-    room = (1.0 - KEPT_ROOM_RATIO) * 0.8
+    room = (1.0 - KEPT_DISTANCE_RATIO) * 0.8
     np.testing.assert_allclose(changed, [0.75 * room / 3.0, *[0.25 * room] * 3], rtol=1e-12)
 
 
@@ -205,7 +205,7 @@ def test_what_is_prescribed_pushes_and_is_not_pushed() -> None:
     own = (themselves, floors, mobility, ways, no_flat_tets(0), 0, 0.0, 1)
     work = push_apart(np.array([0]), A_FACE, points, *own, moves)
     np.testing.assert_array_equal(moves[1:, 2], 0.5)
-    least = 0.01 + KEPT_ROOM_RATIO * 0.09
+    least = 0.01 + KEPT_DISTANCE_RATIO * 0.09
     assert 0.1 + moves[0, 2] - 0.5 == pytest.approx(least, rel=1e-12)
     # In the whole step the corners that push move by a metre; so does a newton the vertex.
     assert work == pytest.approx(moves[0, 2], rel=1e-12)
@@ -222,7 +222,7 @@ def test_points_stop_above_the_ground() -> None:
         moves, sizes = np.zeros((3, 3)), np.ones(3)
         moves[:, 2] = -np.array(drops)
         before = landing.weights[2] @ nodes[[0, 2], 2] - 0.5
-        stop_falls(landing, floors, 0.5, nodes, np.arange(3), moves, sizes)
+        limit_falls(landing, floors, 0.5, nodes, np.arange(3), moves, sizes)
         for factors in (np.ones(3), np.array([0.3, 1.0, 1.0]), np.array([1.0, 1.0, 0.0])):
             after = nodes[:, 2] - 0.5 + factors * sizes * moves[:, 2]
             assert after[0] >= 0.01 and after[1] >= 0.005

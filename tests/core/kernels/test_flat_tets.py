@@ -13,11 +13,11 @@ from supple.core.kernels.flat_tets import (
     FlatTets,
     PressedTets,
     find_flat,
-    find_turned,
+    find_inverted,
     no_flat_tets,
     pressed_depth,
     relax_flat,
-    stop_turned,
+    stop_inverted,
 )
 from supple.core.potentials.height_floor import HeightRatios
 
@@ -196,7 +196,7 @@ LEAST, HALVINGS = 0.1, 4
 
 
 def turned(before: float, after: float, mobility: np.ndarray = MOBILITY) -> int:
-    return len(find_turned(pressed_tets(), LEAST, flat(before), flat(after), mobility))
+    return len(find_inverted(pressed_tets(), LEAST, flat(before), flat(after), mobility))
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_tets_that_lose_most_of_their_volume_are_found(squash: float, count: int
 
 def stopped(squash: float, sizes: np.ndarray) -> np.ndarray:
     step_sizes, moves = sizes.copy(), flat(squash) - REST
-    stop_turned(pressed_tets(), np.array([0]), LEAST, HALVINGS, REST, moves, step_sizes)
+    stop_inverted(pressed_tets(), np.array([0]), LEAST, HALVINGS, REST, moves, step_sizes)
     return step_sizes
 
 

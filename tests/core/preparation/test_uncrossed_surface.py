@@ -7,7 +7,7 @@ from supple.core import TetMesh
 from supple.core.preparation.contact_surface import (
     boundary_surface,
     crosses_itself,
-    spare_unseen,
+    exempt_crossings,
     without_crossings,
 )
 from supple.core.preparation.intersections import Surfaces, find_intersections
@@ -46,7 +46,7 @@ def test_what_lies_inside_of_the_material_goes_through() -> None:
     one = box((0, 0, 0), (2, 2, 2), (8, 8, 8))
     two = box((1.1, 0.3, 0.3), (3, 1.3, 1.3), (10, 5, 5))
     points, triangles = with_shells(one, two)
-    spared = spare_unseen(ContactSurface(points, triangles.astype(np.int32)))
+    spared = exempt_crossings(ContactSurface(points, triangles.astype(np.int32)))
     assert crossings(spared) == 0
     middles = points[triangles_of(spared)].mean(axis=1)
     in_one = ((middles > 0.01) & (middles < 1.99)).all(axis=1)
@@ -70,7 +70,7 @@ def test_a_lid_in_a_socket_is_not_inside() -> None:
     lid = points, faces[points[faces].max(axis=1)[:, 2] > 1.6]
     surface = ContactSurface(*(part for part in with_shells(head, lid)))
     surface = ContactSurface(surface.points, surface.triangles.astype(np.int32))
-    outer = triangles_of(spare_unseen(surface))
+    outer = triangles_of(exempt_crossings(surface))
     assert (surface.points[outer].mean(axis=1)[:, 2] > 2.3).any()
 
 
@@ -85,11 +85,11 @@ def bow_tie(height: float = 0.0) -> ContactSurface:
 
 def test_neighbours_that_lie_over_each_other_go_through_but_for_rounding() -> None:
     for height in (0.0, 1e-7):
-        spared = spare_unseen(bow_tie(height))
+        spared = exempt_crossings(bow_tie(height))
         assert spared.through_own is not None
         assert spared.through_own.tolist() == [True, True, False]
     apart = bow_tie(1e-3)
-    assert spare_unseen(apart) is apart
+    assert exempt_crossings(apart) is apart
 
 
 def test_what_touches_but_for_rounding_crosses() -> None:
@@ -105,7 +105,7 @@ def test_a_surface_that_does_not_cross_itself_stays_whole() -> None:
     points, triangles = box((0, 0, 0), (2, 2, 2), (3, 3, 3))
     surface = ContactSurface(points, triangles.astype(np.int32))
     np.testing.assert_array_equal(without_crossings(surface).triangles, surface.triangles)
-    assert spare_unseen(surface) is surface
+    assert exempt_crossings(surface) is surface
 
 
 def test_the_boundary_of_tetrahedra_follows_their_vertices(make_block) -> None:
