@@ -64,7 +64,7 @@ def _join(parents: Any, nodes: Any, mobility: Any) -> int:
 
 
 @compiled(inline=True, allocates=True)
-def _by_island(islands: Any, count: int) -> Any:
+def _island_rows(islands: Any, count: int) -> Any:
     """Indices by their island, and where those of each begin; rows without an island are left
     out."""
     offsets = np.zeros(count + 1, np.int64)
@@ -108,8 +108,8 @@ def find_islands(nodes: Any, corners: Any, mobility: Any) -> Any:
                 numbers[root] = count
                 count += 1
             element_islands[k] = numbers[root]
-    contacts, contact_offsets = _by_island(contact_islands, count)
-    tets, tet_offsets = _by_island(tet_islands, count)
+    contacts, contact_offsets = _island_rows(contact_islands, count)
+    tets, tet_offsets = _island_rows(tet_islands, count)
     return Islands(contacts, contact_offsets, tets, tet_offsets)
 
 
