@@ -134,8 +134,8 @@ def hide_field(context: bpy.types.Context) -> str:
 
 
 def free(context: bpy.types.Context) -> str:
-    """Removes playback, baked keys and previews, and moves the scene's simulated frames on the disk
-    to the trash, from which undo takes them back; says which of them there were."""
+    """Removes playback, baked keys and previews, and moves the scene's simulated frames on the
+    disk to the trash, from which undo takes them back; returns which of them existed."""
     if session.is_running():
         raise SuppleError("A simulation is running. Cancel it with Esc first.")
     scene = context.scene

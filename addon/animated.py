@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keyed and driven properties of objects and scenes, and the animation that moves an object.
 
-Panels ask at every redraw, so nothing is evaluated.
+Panels read it at every redraw, so nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def is_animated(data_block: bpy.types.ID) -> bool:
 
 def acts_on_input(owner: bpy.types.ID, path: str) -> bool:
     """Whether a path leads to anything but Supple's own modifiers, which show the result, and
-    modifiers that are gone."""
+    deleted modifiers."""
     begin = _MODIFIER_PATH.match(path) if isinstance(owner, bpy.types.Object) else None
     if begin is None:
         return True

@@ -32,8 +32,8 @@ KINDS = (
     ),
     (EXPORT, "Export", "Relative keys, which glTF and FBX files hold as well"),
 )
-# Relative keys take Blender 4.5 some 34 ns a frame for each two keys of a body, whatever its
-# vertices, and 5.2 a seventh of it: 17 ms at the most.
+# Blender 4.5 takes about 34 ns a frame for each pair of a body's relative keys, with any number of
+# vertices, and 5.2 a seventh of it: at most 17 ms.
 _MOST_SQUARED_KEYS = 500_000
 _ABSOLUTE = (
     "The keys are absolute: Alembic and USD files hold their motion, glTF and FBX files do "

@@ -325,7 +325,7 @@ def _beside(path: Path | None, ending: str) -> Path:
 
 
 def _is_open(path: Path) -> bool:
-    """Whether a path leads to the open .blend file, by whatever links."""
+    """Whether a path leads to the open .blend file, through any links."""
     try:
         return path.samefile(bpy.data.filepath)
     except OSError:  # one of them is not there
@@ -783,7 +783,7 @@ def _wait(folder: Path) -> None:
 
 
 def _conclude(options: argparse.Namespace, result: Path, folder: Path | None = None) -> None:
-    """Write the report on a command, where one is wanted, and print the path of its result."""
+    """Write the report on a command, if requested, and print the path of its result."""
     if getattr(options, "report", None) is not None:
         start = simulated_range(bpy.context.scene).start
         report.write_result(absolute_path(options.report), folder, start, result)
@@ -798,7 +798,7 @@ def _print_last(result: Path) -> None:
 
 
 def _check_opened() -> None:
-    """Refuse to go on without the file that was asked for.
+    """Refuse to go on without the requested file.
 
     Raises:
         SuppleError: when Blender goes on with its startup file, since it cannot read the one that

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The modifiers of an object that drive its soft body, and those that refine the result.
 
-Modifiers before the simulated frames deform the mesh that is filled, pinned and drawn to goals. The
-frames replace their result, and modifiers after them act on the frames. Panels ask at every redraw,
-so nothing is evaluated: the type of a modifier and the links of its nodes decide.
+Modifiers before the simulated frames deform the mesh that is filled, pinned and drawn to goals.
+The frames replace their result, and modifiers after them act on the frames. Panels read this at
+every redraw, so nothing is evaluated: the type of a modifier and the links of its nodes decide.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ _KEEPING = _SMOOTHING | {
     "VERTEX_WEIGHT_PROXIMITY",
     "WEIGHTED_NORMAL",
 }
-# They add vertices, as many whatever the shape of a mesh; and add or remove some by its shape.
+# The first add a number of vertices that does not depend on the shape; the others add or remove
+# vertices depending on the shape.
 _ADDING_STEADILY = {"MULTIRES", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "WIREFRAME"}
 _ADDING = _ADDING_STEADILY | {
     "ARRAY",
@@ -205,7 +206,7 @@ def deforming_parent(obj: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def is_shown(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
-    """Whether a modifier acts in the viewport, but for a bake that switched it off."""
+    """Whether a modifier acts in the viewport, except if a bake switched it off."""
     record = obj[RECORD].to_dict() if RECORD in obj else {"modifiers": {}}
     shown, _ = record["modifiers"].get(modifier.name, (modifier.show_viewport, True))
     return bool(shown)
@@ -344,7 +345,7 @@ def restore(obj: bpy.types.Object) -> None:
 
 @contextmanager
 def restored(obj: bpy.types.Object) -> Iterator[None]:
-    """An object that is driven as it is without its bake."""
+    """Make an object driven as without its bake."""
     if RECORD not in obj:
         yield
         return

@@ -47,7 +47,7 @@ def link_or_copy(source: str | Path, target: str | Path) -> None:
     """Link a file that nobody writes into, or copy it where the disk cannot link."""
     try:
         os.link(source, target)
-    except OSError:  # another drive, or one that knows no links
+    except OSError:  # another drive, or one without links
         shutil.copy2(source, target)
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Looks before each frame of a render whether its bodies play their frames, says in the log which
-do not, and stops the render, where the scene asks for that.
+"""Check before each frame of a render that its bodies play their frames, log those that do not,
+and stop the render if the scene demands it.
 
 Blender has no call that stops a render. It gives up where an image cannot be written, and without
 a window also where Ctrl-C comes.
@@ -47,7 +47,7 @@ def check(scene: bpy.types.Scene) -> None:
 
 
 def check_again(scene: bpy.types.Scene) -> None:
-    """Check again after a frame was rendered, as its files may have gone meanwhile."""
+    """Check again after a frame was rendered, since its files may have been deleted meanwhile."""
     _problems(scene)
 
 

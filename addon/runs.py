@@ -28,7 +28,7 @@ from .worker.session import Session, State
 # Long enough to show many frames at once, short enough to keep the window at hand.
 STEP_SECONDS = 0.05
 PAUSE_SECONDS = 0.02
-# Between lines of a log that somebody reads.
+# The time between lines of a log, in seconds.
 LOG_SECONDS = 1.0
 
 PREPARING = session.PREPARING
@@ -43,7 +43,7 @@ class Work(Protocol):
 
     def step(self) -> bool:
         """Take a step of the work. True while there is more to come; raises SuppleError, and
-        RemovedError when its owner is gone."""
+        RemovedError when its owner was deleted."""
 
     def progress(self) -> float:
         """The progress, 0 … 1."""
@@ -246,7 +246,7 @@ class Tetrahedralization:
         return "Cancelled. No tetrahedra were made."
 
     def finish(self, context: bpy.types.Context) -> str:
-        # Another scene may be in the window by now, and this one may be gone.
+        # The window may show another scene by now, and this one may be deleted.
         scenes = (each for each in bpy.data.scenes if each.session_uid == self._scene_uid)
         preview.show(next(scenes, context.scene), self.job, self._captured)
         run_reports.keep(self.job, self._captured)

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _failed(why: str) -> int:
-    # A full disk may hold standard error, too; the status says it then.
+    # A full disk may hold standard error, too; the exit status reports it then.
     with contextlib.suppress(OSError):
         print(f"error: {why}", file=sys.stderr, flush=True)
     return 1

@@ -128,8 +128,8 @@ def _refuse_without_numba(*_: Any) -> None:
 
 
 def _forget_what_is_old(loop_cache: Any, module: str) -> None:
-    """Lets numba compile anew where a function or a constant from another file has changed, which
-    it has compiled in; by itself it looks at the file of the loop alone."""
+    """Let numba recompile loops with inlined functions or constants from other, changed files; by
+    itself it only checks the file of the loop."""
     loop_cache._cache_file._source_stamp = _stamp_of(module)
 
 
@@ -185,7 +185,7 @@ def _take_what_is_shipped(loop_cache: Any, module: str) -> None:
 
 def _compile_parts_alone(loop: Any) -> None:
     """Let numba compile loops that only loops call without their wrapper for Python, which takes
-    as long as a small loop itself; should Python call it too, it is compiled anew."""
+    as long as a small loop itself; if Python calls it, it is compiled again."""
     compile_it, insert, customize = loop.compile, loop._insert, loop._compiler._customize_flags
     key_of = loop._cache._index_key
     parts: set[Any] = set()

@@ -9,8 +9,8 @@ from .errors import SceneError
 from .geometry.tet_mesh import TetMesh
 from .scene.scene import Scene
 
-# From so many tets on CUDA is quicker (``benchmarks/devices.py``): with fewer, handing out its
-# passes takes longer than compiled loops do.
+# The number of tets from which CUDA is faster (``benchmarks/devices.py``). With fewer, launching
+# its passes takes longer than compiled loops.
 CUDA_LEAST_TETS = 50_000
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The one line on standard error that tells a script why its first frames take long."""
+"""The line on standard error that explains to a script why its first frames take long."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def watch() -> None:
 def _register() -> None:
     try:
         event = import_module("numba.core.event")
-    except ImportError:  # the first loop that is called says so
+    except ImportError:  # the first called loop reports it
         return
 
     class Listener(event.Listener):  # type: ignore[misc, name-defined]

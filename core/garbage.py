@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def uncollected() -> Iterator[None]:
-    """Nothing is gone through meanwhile."""
+    """Disable garbage collection within the context."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

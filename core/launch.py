@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Runs the worker from where this file lies, whatever its folders are called.
+"""Run the worker from the folder of this file, with any folder names.
 
 Inside Blender the package is ``bl_ext.….supple`` and in a checkout any folder; here it is
 ``supple``. ``launch.py sweep …`` runs the module of sweeps. Processes that Python's own

@@ -41,12 +41,12 @@ def thread_variables(count: int) -> dict[str, str]:
 
 
 def total_bytes() -> int | None:
-    """The memory of this machine; None where the system does not tell."""
+    """Return the memory of this machine; None if the system does not report it."""
     return _memory()[0]
 
 
 def available_bytes() -> int | None:
-    """The memory that new processes can take; None where the system does not tell."""
+    """Return the memory that new processes can take; None if the system does not report it."""
     return _memory()[1]
 
 

@@ -43,7 +43,7 @@ class _Hold:
         release: when it does.
         count: of its parts, which let go one by one.
         first: the index of the first one among all.
-        shares: so many parts bear the force that it holds, equally.
+        shares: the number of parts that bear its force equally.
     """
 
     release: Release | None
@@ -310,7 +310,7 @@ def _without_pins(body: SoftBody, released: NDArray[np.int32]) -> SoftBody:
     if body.pin_path is None:
         return replace(body, pinned=body.pinned[mask])
     path = body.pin_path.mapped(lambda samples: samples[:, mask])
-    # It began where the pins had it, whatever holds it now.
+    # It began at the position of its pins, regardless of its present holds.
     start = start_positions(body)
     return replace(body, pinned=body.pinned[mask], pin_path=path, initial_positions=start)
 

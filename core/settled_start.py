@@ -40,7 +40,7 @@ MAX_SHIFT_RATIO = 0.15
 MAX_SAG_RATIO = 0.4
 #: The largest rotation; a body beyond it topples.
 MAX_TURN_RADIANS = math.radians(10.0)
-# The solve is taken again without the bodies that do not stay, so many times at most.
+# The most repeats of the solve without the bodies that do not stay.
 _MAX_SOLVES = 4
 # A fiftieth of gravity, and a thousandth of the size. With contact, smaller forces take ten times
 # the iterations, without a visible difference.
@@ -173,7 +173,7 @@ class _Resting:
         return any(other in resting or other >= count for other in blocked - {body})
 
     def _is_near(self, contact: MeshContact, body: int, drop: Points) -> bool:
-        """Whether the box around a body meets that of another object on its way down."""
+        """Whether the box of a body hits that of another object on its way down."""
         points, owner = contact.points(self._positions), contact.surface.object_of
         body_points = points[owner == body]
         low = np.minimum(body_points.min(axis=0), body_points.min(axis=0) + drop)
@@ -190,7 +190,7 @@ class _Resting:
 
 
 def _may_settle(body: SoftBody) -> bool:
-    """Whether a body asks for it, begins without speed, and keeps its shape when it rests."""
+    """Whether a body is set to settle, begins without speed, and keeps its shape at rest."""
     velocities = [*body.velocity, *body.angular_velocity]
     moves = any(velocities) or (
         body.initial_velocities is not None and bool(np.any(body.initial_velocities))
@@ -201,7 +201,7 @@ def _may_settle(body: SoftBody) -> bool:
 
 
 def _visible_points(body: SoftBody, positions: Points) -> Points:
-    """(V, 3) the points that meet the ground."""
+    """Return the (V, 3) points that collide with the ground."""
     surface = body.seen_surface
     if surface is None or surface.embedding is None:
         return positions
@@ -287,7 +287,7 @@ def _still(body: SoftBody, positions: Points) -> Collider:
 
 
 def _leaves(start: Points, settled: Points, down: Points) -> bool:
-    """Whether vertices (N, 3) have turned, gone aside or sagged far."""
+    """Whether vertices (N, 3) have turned, moved aside or sagged far."""
     diagonal = float(np.linalg.norm(np.ptp(start, axis=0)))
     centred, around = start - start.mean(axis=0), settled - settled.mean(axis=0)
     shift = settled.mean(axis=0) - start.mean(axis=0)

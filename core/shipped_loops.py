@@ -77,7 +77,7 @@ def index_of(loop_cache: Any, module: str, root: Path = FOLDER) -> Any:
 
 
 def write(loops: Sequence[Any], root: Path) -> None:
-    """Write the folder of compiled loops for this processor and Python anew, from numba's cache.
+    """Rewrite the folder of compiled loops for this processor and Python from numba's cache.
 
     Args:
         loops: those that all simulations need, compiled or taken from the disk.

@@ -93,8 +93,8 @@ class Frame:
         positions: one (N, 3) tensor a body, in metres.
         velocities: one (N, 3) tensor a body, in m/s.
         report: cost, energies and quality.
-        fields: the results that were asked for, by name: one tensor a body, (M,) of its tets or
-            (N,) of its vertices, as ``RESULTS`` says.
+        fields: the requested results by name: one tensor a body, (M,) of its tets or (N,) of its
+            vertices, as in ``RESULTS``.
     """
 
     index: int
@@ -243,8 +243,8 @@ class Simulator:
 
         Raises:
             InstabilityError: when nothing holds a body, or no equilibrium is found.
-            SceneError: when there are spheres or the ground is bouncy, which only explicit steps
-                meet, or a body starts inside out where its material is undefined.
+            SceneError: if there are spheres or a bouncy ground, which only explicit steps support,
+                or a body starts inside out where its material is undefined.
         """
         began = time.perf_counter()
         begin_frame(self.system, self.state)

@@ -22,7 +22,7 @@ _MISFIT = "The checkpoint does not fit {}. Simulate again."
 
 @dataclass(frozen=True)
 class SolverStatistics:
-    """Statistics of an implicit frame; explicit ones leave it as it is.
+    """Statistics of an implicit frame; explicit ones keep the defaults.
 
     Args:
         iterations: Newton steps, in all time steps.
@@ -104,15 +104,15 @@ class State:
             None where all is where it should be.
         unfolding: (B,) of each body, for how many frames it has been made to give way because it
             came to rest folded, −1 where that was in vain; None where nothing is folded.
-        gave_up: whether *Automatic* has gone over to implicit steps.
+        gave_up: whether *Automatic* has switched to implicit steps for good.
         hindrance: why the frame was implicit where *Automatic* meant it not to be.
-        impact_seconds, impact_step: for how long steps of so many seconds go on after something has
-            hit something.
+        impact_seconds, impact_step: the remaining time of short steps after an impact, and their
+            length, in seconds.
         energy_limit: the most energy in joules that nothing can raise before surfaces touch again;
             None where that is not known.
         clearance: the distance by which every body may still approach itself freely, in metres; 0
-            where nobody has looked.
-        plastic: (10, P) how tets have flowed, as ``PlasticFlow`` says; None where none has.
+            if unknown.
+        plastic: (10, P) plastic strains in the order of ``PlasticFlow``; None without any.
         released: (H,) mask of released constraints in the order of ``Releases``; None where
             nothing may.
     """

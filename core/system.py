@@ -72,7 +72,7 @@ class System(Nodes):
         self._add_forces()
 
     def _add_forces(self) -> None:
-        """Make the potentials of the scene's own forces, last, since they may ask for all the
+        """Make the potentials of the scene's own forces, last, since they may read all the
         others."""
         for force in self.scene.forces:
             self.forces += registry.potentials_of(force, self)
@@ -94,7 +94,7 @@ class System(Nodes):
         """Makes damping relative to the pins and goals that carry bodies."""
         if not np.any([np.any(body.damping) for body in self.bodies]):
             return
-        # It asks scipy for pieces of material, which other scenes need not wait for.
+        # It needs scipy to find the pieces of material, for which other scenes need not wait.
         from .potentials.carried_damping import CarriedDamping
 
         if (carried := CarriedDamping.of(self)) is not None:
@@ -213,7 +213,7 @@ class System(Nodes):
 
     @property
     def has_obstacles(self) -> bool:
-        """Whether there is anything to meet."""
+        """Whether there are obstacles."""
         return len(self.obstacles.steps) > 0
 
     def energies(self, state: State) -> Energies:
@@ -235,7 +235,7 @@ class System(Nodes):
         )
 
     def _forget_energies(self) -> None:
-        """Measures anew next time, since materials or rest shapes have changed."""
+        """Drop the cached spectrum, since materials or rest shapes have changed."""
         self._potential_energies.forget()
         self._prescribed_energies.forget()
 

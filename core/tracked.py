@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Tensors where a scene has numbers, whose gradients are wanted. No torch here."""
+"""Tensors with gradients in place of a scene's numbers. No torch here."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Batch:
         folder: of the report and the logs.
         title: of the report.
         jobs: the most simultaneous jobs; None for as many as there are cores.
-        anew: whether shots that are done are run again.
+        anew: whether finished shots are run again.
     """
 
     def __init__(

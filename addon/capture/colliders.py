@@ -56,7 +56,7 @@ def decimated(points: Points, faces: Triangles, ratio: float) -> tuple[Points, T
 def _temporary_object(
     points: Points, faces: Triangles
 ) -> Iterator[tuple[bpy.types.Object, bpy.types.ViewLayer]]:
-    """The surface as an object of a scene of its own, where nobody sees it; gone afterwards."""
+    """The surface as an object of a temporary scene, which is deleted afterwards."""
     mesh = new_mesh(_NAME, points.astype(np.float32), faces)
     obj = bpy.data.objects.new(_NAME, mesh)
     scene = bpy.data.scenes.new(_NAME)

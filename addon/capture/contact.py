@@ -74,7 +74,7 @@ def check_spheres(scene: bpy.types.Scene, colliders: Objects) -> None:
 
 
 def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Contact:
-    """The settings of a scene in which things meet.
+    """The contact settings of a scene.
 
     Args:
         bodies: its soft bodies.

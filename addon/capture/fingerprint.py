@@ -144,7 +144,7 @@ def acting_objects(scene: bpy.types.Scene) -> dict[str, list[bpy.types.Object]]:
 
 
 def object_fingerprint(kind: str, obj: bpy.types.Object) -> str:
-    """Fingerprint of a ``collider``, ``force field`` or ``absorber``, whatever it is called."""
+    """Fingerprint of a ``collider``, ``force field`` or ``absorber`` without its name."""
     if kind == "collider":
         content: Any = list(_settings(obj.supple))
     elif kind == "force field":
@@ -304,7 +304,7 @@ class _Walk:
                     self._visit(obj, shaped=True)
 
     def _animation(self, owner: bpy.types.ID) -> None:
-        """Append the keyframes and drivers of a data block, but for those of a bake."""
+        """Append the keyframes and drivers of a data block, except those of a bake."""
         data = owner.animation_data
         lines: list[Any] = []
         if data is not None:

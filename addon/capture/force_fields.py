@@ -31,7 +31,7 @@ from .objects import is_soft_body
 
 Cells = NDArray[np.float32]
 
-# A step of its solver is so many seconds; velocities are in cells a step.
+# The step of its solver in seconds; velocities are in cells a step.
 _SECONDS = 0.4
 
 
@@ -88,7 +88,7 @@ class DomainRecording(Recording):
     Args:
         obj: the domain.
         unit: metres in a Blender unit.
-        with_density: whether its smoke is wanted, too.
+        with_density: whether to read its smoke, too.
     """
 
     def __init__(self, obj: bpy.types.Object, unit: float, with_density: bool) -> None:

@@ -12,7 +12,7 @@ def is_adaptive(name: str) -> bool:
 
 
 def is_implicit(name: str) -> bool:
-    """Whether an integrator solves for where a step ends, whatever the scene is like."""
+    """Whether an integrator is implicit for every scene."""
     return INTEGRATORS[name].is_implicit
 
 

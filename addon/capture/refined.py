@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The mesh of an object as the modifiers after its frames make it, for viewport and renders.
 
-Some make as many points of a mesh whatever its shape, and go on shaping the frames wherever these
-points cannot be shown. Others may make another number of a mesh that is bent. The object's own
-mesh keeps its shape then, so that they produce the same mesh as at the start.
+Some make the same number of points from a mesh of any shape. They keep refining the frames
+wherever these points cannot be shown. Others may make another number of a mesh that is bent. The
+object's own mesh keeps its shape then, so that they produce the same mesh as at the start.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Refined:
     Args:
         visible_in: the viewport, renders or both.
         points: (R, 3) its vertices.
-        is_of_rest: whether it is made of the object's own mesh as it is at the start.
+        is_of_rest: whether it is made of the object's own mesh at the start.
     """
 
     visible_in: VisibleIn
@@ -146,7 +146,7 @@ def refining(
 ) -> Iterator[Callable[[Points], Points]]:
     """Functions that apply modifiers of an object to given vertices (V, 3).
 
-    That is worked out on a copy, in a scene of its own where nobody sees it; gone afterwards.
+    This is evaluated on a copy in a temporary scene, which is deleted afterwards.
     """
     levels = {each.name: _levels(each, visible_in) for each in modifiers if _has_levels(each)}
     names = {modifier.name for modifier in modifiers}

@@ -25,7 +25,7 @@ def has_shape_keys(obj: bpy.types.Object) -> bool:
 
 
 def rest_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
-    """The user's own relative keys, but for the basis; none where the keys are absolute."""
+    """Return the user's relative keys without the basis; none if the keys are absolute."""
     keys = obj.data.shape_keys
     if keys is None or not keys.use_relative:
         return []

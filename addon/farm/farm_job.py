@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The task of a farm: the paths and frames of the open file, whatever the farm."""
+"""The task of a farm: the paths and frames of the open file, for any farm."""
 
 from __future__ import annotations
 

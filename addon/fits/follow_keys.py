@@ -35,7 +35,7 @@ def _ask(question: Question) -> tuple[Scene, FollowKeys]:
     after = [question.frame(frame, "the frame of a key") for frame in frames]
     shapes = captured.objects[question.index].unit * keyed_poses(question.context, obj, frames)
     bodies = list(captured.scene.bodies)
-    # The search starts from the free motion, whatever an earlier one found.
+    # The search starts from the free motion, not from an earlier result.
     bodies[question.index] = replace(bodies[question.index], tet_control=None)
     request = FollowKeys(question.index, np.array(after, dtype=np.int32), shapes, _points(obj), by)
     return replace(captured.scene, bodies=bodies), request

@@ -17,7 +17,7 @@ from .tool import Question, Tool, length
 def _ask(question: Question) -> tuple[Scene, KeepShape]:
     scene, index = question.captured.scene, question.index
     bodies = list(scene.bodies)
-    # The search starts from the tetrahedra of the mesh, whatever an earlier one found.
+    # The search starts from the tetrahedra of the mesh, not from an earlier result.
     bodies[index] = replace(bodies[index], tet_rest_shape=None)
     return replace(scene, bodies=bodies), KeepShape(index)
 

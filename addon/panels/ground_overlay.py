@@ -80,7 +80,7 @@ def patches(context: bpy.types.Context) -> list[Patch]:
     # Cells keep their size over the frames, unless bodies move far.
     least = max(np.ptp(at_rest, axis=0).max() / _CELLS_ACROSS_BODIES, 1e-6)
     least = max(least, (high - low).max() / _MOST_CELLS)
-    # A power of two, so that the grid stays as it is while bodies are moved about.
+    # A power of two, so that the grid does not change while bodies are moved.
     cell = 2.0 ** np.ceil(np.log2(least))
     first = np.floor(low / cell).astype(int) - _MARGIN_CELLS
     last = np.ceil(high / cell).astype(int) + _MARGIN_CELLS

@@ -70,7 +70,7 @@ def forget_notices() -> None:
 def draw_notices(
     layout: bpy.types.UILayout, context: bpy.types.Context, shown: list[Notice]
 ) -> None:
-    """Draws notices with their buttons, but for Simulate, which stands above them."""
+    """Draw notices with their buttons, except Simulate, which is above them."""
     for (operator, name, hint_of), group in groupby(shown, _button):
         alike = list(group)
         box = layout.box()
@@ -98,7 +98,7 @@ class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
         layout = self.layout
         if problem := _installation_problem():
             _draw_installation(layout, context, problem)
-        # Every button stands where it is, whatever is selected and whether something runs.
+        # Buttons keep their places for every selection, also during a run.
         _draw_selection(layout)
         shown = latest_notices(context) if runs.current is None else []
         _draw_buttons(layout, runs.current, simulate_text(context, shown))

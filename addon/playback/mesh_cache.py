@@ -34,8 +34,8 @@ class Playback:
     Args:
         job: the job of the shown frames.
         captured: the way from the bodies of the job back to Blender.
-        may_go_on: whether frames of the same run after the last one that is asked for may play,
-            too, so that none are written twice.
+        may_go_on: whether frames of the same run after the last requested one may play, too, so
+            that none are written twice.
     """
 
     def __init__(self, job: Job, captured: Capture, may_go_on: bool = False) -> None:
@@ -182,8 +182,8 @@ def _folder(job: Job, count: int | None) -> Path:
 
 
 def _requested_frames(obj: bpy.types.Object, count: int) -> int:
-    """The number of frames that an object's simulation asked for. Its file may have more, since
-    other scenes can extend the run. Older files do not record it and use all."""
+    """Return the number of requested frames of an object's simulation. Its file may have more,
+    since other scenes can extend the run. Older files do not record it and use all."""
     return min(count, obj.supple.simulated_frames or count)
 
 

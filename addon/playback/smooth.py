@@ -16,7 +16,7 @@ from ..modifiers import SMOOTH, find_modifier, find_smooth, removed
 
 
 def update(obj: bpy.types.Object) -> None:
-    """Makes the result as smooth as the object's setting asks; does nothing where it is."""
+    """Smooth the result by the object's setting; do nothing if it is already done."""
     passes = obj.supple.smooth
     if passes == 0 or not (find_modifier(obj) or shape_keys.has_bake(obj)):
         remove(obj)

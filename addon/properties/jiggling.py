@@ -186,7 +186,7 @@ def _plan(context: bpy.types.Context, obj: bpy.types.Object, choices: Jiggle) ->
     """Return the plan of a jiggling object.
 
     Raises:
-        SuppleError: without the bones or the group that are wanted, or weights in that.
+        SuppleError: if the required bones, the group, or weights in it are missing.
     """
     falloff, group = choices.falloff, _chosen_group(obj, choices.group)
     if group is not None:

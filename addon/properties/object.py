@@ -66,7 +66,7 @@ def _recorded(name: str) -> Any:
 
 
 def _bounce_frequency_ratio(props: bpy.types.PropertyGroup) -> float:
-    # The panel asks also where a stiffness or a density of 0 is refused later.
+    # The panel reads it also for a stiffness or a density of 0, which is refused later.
     young, density = max(props.young, 1e-3), max(props.density, 1e-3)
     return bounce.frequency_ratio(young, props.poisson, density)
 

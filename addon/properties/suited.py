@@ -178,7 +178,7 @@ _HANGING_BEND_RATIO = 0.6
 
 
 def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> None:
-    """Give new soft bodies the settings that suit them, except for settings that somebody has
+    """Give new soft bodies the settings that suit them, except for settings that the user has
     changed."""
     for obj in objects:
         try:
@@ -252,7 +252,7 @@ def suit_resolution(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 
 
 def shape_of(context: bpy.types.Context, obj: bpy.types.Object) -> Shape:
-    """An object as it is filled, in metres.
+    """The shape of an object to fill, in metres.
 
     Raises:
         SuppleError: when its shape cannot be read.

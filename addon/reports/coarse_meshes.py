@@ -83,7 +83,7 @@ def _flat_edges(
 
 def is_plain(obj: bpy.types.Object) -> bool:
     """Whether subdividing the mesh changes nothing else: no modifier and no other object uses it,
-    and nobody is editing it."""
+    and it is not in Edit Mode."""
     mesh = obj.data
     is_free = obj.mode == "OBJECT" and mesh.is_editable and mesh.users == 1
     return is_free and not obj.modifiers

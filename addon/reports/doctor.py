@@ -60,7 +60,7 @@ class Finding:
 
 
 class Examination:
-    """An examination of this machine. The solver's Python is asked in the background, which
+    """An examination of this machine. The solver's Python is examined in the background, which
     takes some seconds. Everything else is checked at once."""
 
     def __init__(self) -> None:

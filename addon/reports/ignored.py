@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Parts of a scene that the solver ignores, each reported with its cure.
 
-Panels ask at every redraw, so nothing is evaluated, and the weights of fine meshes, which take long
-to count, are those of the last simulation.
+Panels read this at every redraw, so nothing is evaluated, and the weights of fine meshes, which
+take long to count, are those of the last simulation.
 """
 
 from __future__ import annotations

@@ -204,7 +204,7 @@ def _check_movable(obj: bpy.types.Object) -> None:
 
 
 def _move_to(obj: bpy.types.Object, target: Vector) -> None:
-    """Change the location in the world, and leave rotation and scale, whatever the parent does."""
+    """Change the location in the world under any parent, and leave rotation and scale."""
     parent: Matrix = obj.matrix_world.to_3x3() @ obj.matrix_basis.to_3x3().inverted()
     obj.location += parent.inverted() @ (target - obj.matrix_world.translation)
 

@@ -34,7 +34,7 @@ from ..modifiers import find_modifier
 from ..start_runs import RUN
 from ..units import frame_time, gravity, metres_per_unit
 
-# Points of a surface that rays start from: so many vertices, and as many places on faces.
+# The start points of rays on a surface: this many vertices, and as many points on faces.
 _SAMPLES = 100
 # The straight pieces of a curved path, and the keys of animated objects that are read at most.
 _PIECES, _MOST_KEYS = 16, 64
@@ -48,7 +48,7 @@ _INSIDE_RATIO = 1e-3
 _GRAZING_COSINE = 0.05
 # Meshes with more faces are not looked through at redraws.
 _MOST_FACES = 200_000
-# Panels may take so many seconds at a redraw, and no more than this share of the time beyond.
+# The time that panels may take at a redraw in seconds, and the largest part of the time beyond.
 _REDRAW_SECONDS, _TIME_RATIO = 0.003, 0.02
 # The vertices that are checked for pins at most, and the stretch of the parts that hang from them.
 _MOST_ANCHORS, _STRETCH_RATIO = 500, 1.1
@@ -96,7 +96,7 @@ class _Surface:
 
 
 class _Mesh:
-    """A mesh object as it is seen now."""
+    """A mesh object in its present visible shape."""
 
     def __init__(self, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
         self.obj, self._depsgraph = obj, depsgraph
@@ -108,7 +108,7 @@ class _Mesh:
         self._high = [max(axis) for axis in zip(*corners, strict=True)]
 
     def is_near(self, low: Vectors, high: Vectors) -> bool:
-        """Whether its box meets another one."""
+        """Whether its box overlaps another one."""
         return all(map(le, self._low, high)) and all(map(ge, self._high, low))
 
     @cached_property
@@ -153,7 +153,7 @@ class _Mesh:
         return _samples(_surface(self.obj, self._depsgraph))
 
     def hits(self, rays: _Rays) -> Iterator[_Hit]:
-        """The points in which rays meet the mesh."""
+        """Return the points in which rays hit the mesh."""
         matrix = self._evaluated.matrix_world
         if abs(matrix.determinant()) < _FLAT_DETERMINANT or self.face_count == 0:
             return
@@ -179,7 +179,7 @@ def find(context: bpy.types.Context, is_redraw: bool = False) -> list[Obstacle]:
     """The meshes in the way, in the order of their names.
 
     Args:
-        is_redraw: whether a panel asks, which gets the latest result where a search takes long.
+        is_redraw: whether a panel calls it, which gets the latest result if a search takes long.
     """
     if not is_redraw:
         return list(_obstacles(context, math.inf))
@@ -401,10 +401,10 @@ class _Flight:
         start: velocity at first, in Blender units a second.
         pull: gravity, in Blender units.
         seconds: the time until all its points are below the ground, or the last frame.
-        landing: seconds until the first point meets the ground.
+        landing: the time until the first point reaches the ground, in seconds.
         frames: that are simulated.
         frame_time: in seconds.
-        is_held: whether it stays where it is, but for hanging down.
+        is_held: whether it stays in its place apart from sagging.
     """
 
     start: Vectors
@@ -532,7 +532,7 @@ class _Rays:
 
 @dataclass(frozen=True)
 class _Hit:
-    """The point in which a ray meets a mesh.
+    """The point in which a ray hits a mesh.
 
     Args:
         ray: its number.
@@ -548,7 +548,7 @@ class _Hit:
 
 
 def _any_hits_mesh(rays: _Rays, mesh: _Mesh, stopping: Sequence[_Mesh], ground: float) -> bool:
-    """Whether a ray meets a mesh above the ground, and no collider before it."""
+    """Whether a ray hits a mesh above the ground, and no collider before it."""
     return any(
         hit.height > ground
         and abs(hit.cosine) > _GRAZING_COSINE
@@ -558,7 +558,7 @@ def _any_hits_mesh(rays: _Rays, mesh: _Mesh, stopping: Sequence[_Mesh], ground: 
 
 
 def _any_hits_body(rays: _Rays, tree: BVHTree, stopping: Sequence[_Mesh], anchors: Points) -> bool:
-    """Whether a ray meets a body, and no collider before it, where that can get so far."""
+    """Whether a ray hits a body that can get so far, and no collider before it."""
     for index, (place, displacement) in enumerate(zip(rays.starts, rays.steps, strict=True)):
         start, step = Vector(place), Vector(displacement)
         point, normal, _, distance = tree.ray_cast(start, step, step.length)

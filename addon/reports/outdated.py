@@ -27,7 +27,7 @@ UP_TO_DATE = "up to date"
 _ORDER = (SETTINGS_CHANGED, SCENE_CHANGED, FRAMES_MISSING)
 # Parts of a scene's fingerprint that are neither Supple's settings nor objects.
 _SCENE_SETTINGS = ("gravity", "frame rate", "unit scale", "start frame")
-# Panels whose settings have names that do not tell which panel is meant, by their identifiers.
+# Panels whose settings have ambiguous names, by their identifiers.
 _PANELS = ("attach", "contact", "fluid", "ground", "jiggle", "pin", "start", "stitch")
 _MOST_NAMES = 3
 

@@ -63,7 +63,8 @@ class StepReport:
 
 
 def read(job: Job, start_frame: int) -> StepReport:
-    """The report on the frames so far. Panels ask at every redraw: an unchanged log is not read.
+    """The report on the frames so far. Panels call it at every redraw, so an unchanged log is not
+    read again.
 
     Args:
         job: that is simulated.

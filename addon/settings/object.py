@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The settings of one object: of a soft body, or of a collider.
 
-Limits on the sliders keep to useful values. A typed value beyond them is taken as it is and
-refused with a message when it cannot be simulated, rather than changed silently.
+Limits on the sliders keep to useful values. A typed value beyond them is not changed; if it cannot
+be simulated, it is refused with a message.
 """
 
 from __future__ import annotations

@@ -149,7 +149,7 @@ class RungeKuttaAdjoint(StepAdjoint):
         return GroundReaction(self.ground, contact)
 
     def _add_reaction(self, reaction: GroundReaction, first: Tensor) -> Tensor:
-        """a_0 + R, by which positions ended h σ R lower than stages tell."""
+        """Return a_0 + R; positions ended h σ R lower than by the stages."""
         at, change = reaction.vertices, reaction.change
         self.positions.index_add_(1, at, change, alpha=self._step)
         return first.index_add(1, at, change / self.span(1.0).impulse[at])
@@ -190,7 +190,7 @@ class _Frame:
     Args:
         before: the state that it began at.
         steps: the number of steps.
-        checkpoints: positions, velocities and plastic strains after every so many of them.
+        checkpoints: positions, velocities and plastic strains at regular intervals of steps.
     """
 
     before: State

@@ -128,7 +128,7 @@ class LeastControlSearch:
         ratio = self._largest = point.gradient_ratio
         weight, least = FIRST_WEIGHT / max(ratio, TINY) ** 2, MIN_GRADIENT_RATIO * ratio
         if start.any():
-            # All its effort counts as much as a residual that is just small enough.
+            # The whole control counts as much as an acceptable residual.
             small = float(point.residual.norm()) / max(self._excess(point.residual), TINY)
             weight = max(weight, float(start.square().sum()) / max(small, TINY) ** 2)
         is_least = not start.any()
@@ -468,7 +468,7 @@ class _Problem:
         mesh = tet_mesh_of(control.body)
         masses = torch.as_tensor(mesh.lumped_mass(control.body.density))
         #: (R,) of one keyed vertex after the other, the roots of their masses over the mean: so
-        #: that residuals ask for as much of light ones as of heavy ones.
+        #: that residuals weigh light and heavy vertices alike.
         self.weights = torch.cat(
             [(masses[vertices] / masses.mean()).sqrt() for _, vertices, _ in keys]
         )

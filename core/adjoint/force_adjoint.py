@@ -24,7 +24,7 @@ class _Elastic:
     Args:
         names: of quantities of (M,) numbers.
         works: of each of them the gradient, which grows.
-        rest: the derivative of the work by the rest shape; None where that is not asked for.
+        rest: the derivative of the work by the rest shape; None without a request for it.
     """
 
     names: tuple[str, ...]

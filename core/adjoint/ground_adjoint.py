@@ -137,10 +137,10 @@ class GroundAdjoint(ABC, Generic[ContactType]):
 
 
 class GroundReaction:
-    """The reaction of the ground on K vertices that met it.
+    """The reaction of the ground on K colliding vertices.
 
     Args:
-        ground: that they met.
+        ground: the adjoint of the ground.
         contact: of the vertices.
     """
 
@@ -252,7 +252,7 @@ class PointGroundContact(GroundContact):
 
 
 def embedded_step(system: System) -> EmbeddedBarrierStep | None:
-    """Return the step with which explicit steps meet the ground at points; None without one."""
+    """Return the contact step of explicit steps with the ground at points; None without one."""
     steps = (step for step in system.obstacles.steps if isinstance(step, EmbeddedBarrierStep))
     return next(steps, None)
 

@@ -31,7 +31,7 @@ class VertexContacts(NamedTuple):
         static, kinetic: (S,) coefficients of friction.
         mobility: (S,) in metres a newton over the step.
         height: of the ground, in metres.
-        min_ratio: of height and distance, told from zero.
+        min_ratio: the least ratio of height and distance that differs from zero.
         step: in seconds.
     """
 
@@ -128,7 +128,7 @@ class PointContacts(NamedTuple):
         weights, distances: (S,) of the barrier, in newtons and metres.
         static, kinetic: (S,) coefficients of friction.
         compliance: (N,) in metres a newton over the step.
-        point_compliance: (S,) the same of points.
+        point_compliance: (S,) compliances of points.
         step: in seconds.
     """
 

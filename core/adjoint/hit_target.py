@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The throw with which a body reaches a point.
 
-A throw is three numbers, six with its spin. Differences of as many simulations show how they act,
-with any integrator and through whatever the body meets.
+A throw is three numbers, six with its spin. Finite differences of simulations give their effect,
+with any integrator and through any collisions.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ def trust_region(
     """Return the parameters with the smallest known miss, and that (R,) miss.
 
     Gauss–Newton steps within a trust region, from the best so far. Each simulation corrects the
-    Jacobian along the step to it; where a step has gained too little one is asked for anew, unless
-    it is of that place or there are too few simulations left. The search ends if it predicts next
-    to no decrease, or if the region has become too small to matter.
+    Jacobian along the step to it; after a step with too little gain it is computed again, unless
+    it is of that point or too few simulations are left. The search ends if it predicts next to no
+    decrease, or if the region has become too small to matter.
 
     Source: Powell, "A hybrid method for nonlinear equations", in Rabinowitz (ed.), Numerical
     Methods for Nonlinear Algebraic Equations, 1970, with the corrections of Broyden, "A Class of
@@ -360,7 +360,7 @@ class Throws:
         step = min(radius, self.difference)
         slope = np.zeros((len(missed), len(parameters)))
         for column, direction in zip(slope.T, np.eye(len(parameters)), strict=True):
-            # A throw that fails tells nothing.
+            # A failed throw gives no information.
             with suppress(InstabilityError):
                 column[:] = (self.missed(parameters + step * direction) - missed) / step
         if not slope.any():

@@ -30,8 +30,9 @@ from .simulations import simulate
 MAX_ITERATIONS = 40
 # The least slope of the loss, relative to it, at which stiffness matters.
 LEAST_SLOPE = 1e-9
-# A body is in a shape already where it is within so much of how far that is bent, or of the body's
-# diagonal and its distance from the origin, which shapes of single precision are rounded by.
+# The distance at which a body is already in a shape, relative to the deformation of the shape; and
+# relative to the body's diagonal and its distance from the origin, which is the rounding of shapes
+# in single precision.
 MET_RATIO, MET_ROUNDING = 1e-3, 1e-6
 # Moduli are sought within this of where the search begins, as logarithms: a factor of a thousand.
 MAX_LOGARITHM = 7.0
@@ -82,7 +83,7 @@ def match_shape(
         integrator, options: as for ``simulate``.
         observe: hears of the distance from the animation after each simulation.
 
-    A body that goes through the shapes as it is keeps its modulus.
+    A body that already goes through the shapes keeps its modulus.
 
     Raises:
         SceneError: when shapes do not fit the body or are not finite, or there are no gradients.
@@ -121,7 +122,7 @@ def match_shape(
 def matched_distance(
     body: SoftBody, targets: Sequence[NDArray[np.float64] | None], embedding: Embedding | None
 ) -> float:
-    """The root of the mean squared distance, in metres, within which a body has met shapes.
+    """The root mean square distance of matched shapes, in metres.
 
     Args:
         targets: of each frame (N, 3) of the tet vertices, or (V, 3) of the skin; None where a frame

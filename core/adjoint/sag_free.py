@@ -120,8 +120,8 @@ class SagFree:
 
     @cached_property
     def is_stable(self) -> bool:
-        """Whether a body that is pushed comes back; very soft bodies may buckle in the end. It
-        takes a factorization and a solve when it is first asked for."""
+        """Whether a body that is pushed comes back; very soft bodies may buckle in the end. The
+        first call takes a factorization and a solve."""
         return _is_stable(self._settled.system, self._settled.state.positions)
 
 

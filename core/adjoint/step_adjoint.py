@@ -180,7 +180,7 @@ class StepAdjoint(ABC):
         forces.
 
         Args:
-            acceleration: in m/s²; None where the gradient by masses is not asked for.
+            acceleration: in m/s²; None without a gradient by masses.
             out: (3, N) gradients by positions and by velocities, which grow.
         """
         factor = self._negative_inverse_mass

@@ -114,7 +114,7 @@ class BlockPattern:
 
     Args:
         elements: (4, M) vertex indices of all tets.
-        vertices: (n,) those that are unknowns, in the order wanted.
+        vertices: (n,) the vertices of unknowns, in their order.
         vertex_count: N, of all vertices.
         device: of everything but ``offsets`` and ``columns``.
     """
@@ -158,7 +158,7 @@ class BlockPattern:
         """Find the blocks to which the element matrices of (4, M) tets are added."""
         keys, sources, transposed = self._contributions(elements)
         order, offsets = runs(keys)
-        # A transposed source is written as its complement: one number tells both.
+        # A transposed source is written as its complement, so that one number encodes both.
         codes = np.where(transposed, ~sources, sources)[order]
         distinct = keys[order[offsets[:-1]]]
         return ElementMap(
@@ -204,7 +204,7 @@ class ElementMap:
 
     Args:
         places: (U,) which blocks they are.
-        mirrors: (U,) the same of their transposes; on the diagonal they are that themselves.
+        mirrors: (U,) places of their transposes; a diagonal block is its own.
         offsets: (U + 1,) where the sources of each block begin in ``codes``.
         codes: number of the element block, or its complement where it is to be transposed.
     """
@@ -245,7 +245,7 @@ class BlockMatrix:
     def __init__(self, pattern: BlockPattern, dtype: torch.dtype) -> None:
         self.pattern = pattern
         self.values = torch.zeros(len(pattern.columns), 9, dtype=dtype, device=pattern.device)
-        #: As numpy knows it.
+        #: The numpy type.
         self.dtype = self.values[:0].cpu().numpy().dtype
         self.off_pattern = OffPatternBlocks.none(pattern.size, self.dtype)
         #: Terms c u uᵀ: u, (n, 3), and c, above 0.

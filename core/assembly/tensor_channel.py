@@ -50,7 +50,7 @@ class TensorChannel:
 
     def rate(self, frame: int, fraction: float, frame_seconds: float) -> Tensor:
         """Return the rate of change per second at that time, in a frame of ``frame_seconds``;
-        nobody writes to it."""
+        read-only."""
         first, second, _ = self._around(frame, fraction)
         if self._last_rate is None or self._last_rate[0] != (first, second, frame_seconds):
             change = (self.samples[second] - self.samples[first]) * self.per_frame
@@ -68,7 +68,7 @@ T = TypeVar("T")
 
 
 class CachedAt(Generic[T]):
-    """A function of positions that keeps its last value, until it is asked for at others.
+    """A function of positions that caches its last value.
 
     Positions are the same where their numbers are, which takes no time beside computing anything
     of them.
@@ -94,5 +94,5 @@ class CachedAt(Generic[T]):
         return self(positions)
 
     def forget(self) -> None:
-        """Computes it anew next time, since something else that it depends on has changed."""
+        """Drop the cached value, since another dependency has changed."""
         self._last = None

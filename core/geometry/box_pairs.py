@@ -2,8 +2,8 @@
 """Which axis-aligned boxes overlap, without a Python loop over boxes.
 
 Boxes are sorted by size, each class twice as large as the one before. The boxes of a class are
-points in a grid of their size; they are asked for by boxes that are no larger, so that none has to
-look at many cells.
+points in a grid of their size; boxes of the same or a smaller size query them, so that no query
+visits many cells.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ class CageFit:
 
         Args:
             cage: (V, 3) where the vertices would be by themselves.
-            points: (R, 3) where their refinement is wanted.
-            normals: (R, 3) unit ones out of the wanted surface.
+            points: (R, 3) target positions of refined points.
+            normals: (R, 3) outward unit normals of the target surface.
         """
         vertices, targets = self._nearest(cage, cage, points), points
         for _ in range(ROUNDS):

@@ -69,7 +69,7 @@ def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
 
 
 def followed_tets(mesh: TetMesh, positions: FloatArray) -> IndexArray:
-    """(V,) the tet that each point (V, 3) follows, as `embed` says.
+    """Return the (V,) tets that (V, 3) points follow, by the rules of `embed`.
 
     Raises:
         SceneError: a point is not finite.

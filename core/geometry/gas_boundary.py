@@ -64,7 +64,7 @@ def enclosed_volumes(vertices: NDArray[np.float64], triangles: Triangles) -> Wei
 def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Weights]:
     """Return the faces at which the amounts (M,) of tets change, with the change.
 
-    It is closed whatever tets overlap.
+    It is closed, even with overlapping tets.
     """
     return _net_faces(tets[:, FACES].reshape(-1, 3), np.repeat(amounts, len(FACES)))
 

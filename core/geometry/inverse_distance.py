@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# A place takes from so many points.
+# The number of points that a position interpolates.
 NEIGHBOUR_COUNT = 4
 # The distance of equal points, relative to the largest distance.
 MIN_DISTANCE_RATIO = 1e-9

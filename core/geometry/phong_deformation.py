@@ -25,8 +25,8 @@ IndexArray = NDArray[np.intp]
 # more than this many edge lengths.
 _SPREAD_RATIO = 1.0
 _MAX_SPREAD_RATIO = 0.3
-# A triangle whose normal has a cosine with the point's below this counts as farther when a home is
-# chosen, by so many edge lengths for each unit below: it is across a gap.
+# A triangle whose normal has a cosine with the point's below this counts as farther in the choice
+# of a home, by this many edge lengths for each unit below: it is across a gap.
 _FACING_COSINE = 0.5
 _FACING_PENALTY = 2.0
 
@@ -160,8 +160,8 @@ def embed_smoothly(
         mesh: at rest.
         points: (V, 3) in metres.
         linear: of the same points, by ``embed``.
-        normals: (V, 3) normals of their surface, which tell the opposite parts; None where there
-            is none.
+        normals: (V, 3) normals of their surface, which tell the opposite parts; None without a
+            surface.
         is_pinned: (N,) of vertices. A point that pinned ones alone carry follows them linearly, so
             that it stands still; from there on the deformation sets in gradually.
 

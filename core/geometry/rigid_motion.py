@@ -93,7 +93,7 @@ def angular_velocity(inertia: Tensor, momentum: Tensor) -> Tensor:
 
 
 def slowed(masses: Tensor, velocities: Tensor, joules: float) -> Tensor:
-    """Return (3, N) velocities in m/s with so many joules less, in proportion; none below zero.
+    """Return (3, N) velocities in m/s, scaled down to remove an energy in joules, at most to zero.
 
     Args:
         masses: (N,) in kg.

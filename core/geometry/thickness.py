@@ -14,7 +14,7 @@ from .triangles import have_area
 FloatArray = NDArray[np.float64]
 Triangles = NDArray[np.integer[Any]]
 
-# A vertex moves by at most so many thicknesses: corners sharper than this come out thinner.
+# The largest displacement of a vertex in thicknesses; sharper corners become thinner.
 MAX_OFFSET_RATIO = 2.0
 # A vertex whose mean normal is shorter than this has none: the faces' normals cancel.
 MIN_NORMAL_LENGTH = 1e-9
@@ -26,8 +26,8 @@ def thickened(
     """The surface at a distance to either side of a mesh.
 
     Two copies of the surface, along and against its vertex normals, joined by a rim where the mesh
-    is open. A closed mesh keeps both: something may lie in its hollow. Vertices that have no
-    normal, for want of a triangle with an area, stay where they are.
+    is open. A closed mesh keeps both: something may lie in its hollow. Vertices without a normal,
+    since no triangle there has an area, stay where they are.
 
     Args:
         vertices: (…, V, 3) positions in metres, at one moment or many.

@@ -45,8 +45,8 @@ def closest_points(
 def closest_among_near(
     points: FloatArray, vertices: FloatArray, triangles: NDArray[np.integer[Any]]
 ) -> tuple[IndexArray, FloatArray]:
-    """As ``closest_points`` says, of triangles about as large as those around: of the few whose
-    middles are closest. It takes no more for many."""
+    """Return the result of ``closest_points`` from the few triangles with the closest centroids,
+    for triangles of similar size. It takes no more for many."""
     # It loads scipy.spatial, which takes a moment that most scenes need not wait.
     from scipy.spatial import cKDTree
 

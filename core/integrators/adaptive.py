@@ -21,7 +21,7 @@ from .symplectic_euler import SymplecticEuler
 
 # The next step, relative to the one that would just meet the tolerance.
 SAFETY_FACTOR = 0.9
-# A step is at most so much longer, or shorter, than the one before.
+# The largest and the least ratio of a step to the one before.
 MAX_GROWTH_RATIO, MIN_GROWTH_RATIO = 2.0, 0.2
 # The shortest step, relative to a frame. If it does not meet the tolerance, no step will.
 MIN_STEP_FRAME_RATIO = 1e-6

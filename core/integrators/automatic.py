@@ -29,8 +29,9 @@ from .symplectic_euler import SymplecticEuler
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.
 EXPLICIT_STEP_S = (5e-5, 1.3e-8)
 IMPLICIT_FRAME_S = (5e-3, 3e-6)
-# The same where rest shapes follow a pose: an explicit step finds them anew, and an implicit frame
-# takes about twice the Newton steps. There explicit steps are to take no longer.
+# The ratio for rest shapes that follow a pose: an explicit step computes them again, and an
+# implicit frame takes about twice the Newton iterations. There explicit steps are to take no
+# longer.
 POSED_STEP_S, POSED_FRAME_S, POSED_COST_RATIO = (3e-4, 5e-8), (1e-2, 6e-6), 1.0
 # The most time of a frame that keeps its oscillation, relative to implicit steps.
 COST_RATIO = 2.0
@@ -40,8 +41,8 @@ MAX_TURN_RAD, MAX_LIVELY_STEPS = 0.4, 6
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
 MIN_VOLUME_RATIO = 0.05
-# A frame with contact that diverges is taken again with twice the substeps so often, and then by
-# implicit Euler: each retry would take twice the time of the last.
+# The most repeats of a diverged frame with contact, each with twice the substeps and twice the
+# time, before implicit Euler takes it.
 CONTACT_RETRIES = 1
 
 
@@ -90,7 +91,7 @@ class AutomaticStepper(TimeStepper):
 
     Args:
         contact_free: which does without contact, and records positions where there is.
-        system, substeps: as an integrator is told.
+        system, substeps: the arguments of ``Integrator.stepper``.
     """
 
     def __init__(self, contact_free: TimeStepper, system: System, substeps: int | None) -> None:
@@ -207,7 +208,7 @@ class AutomaticStepper(TimeStepper):
             return self._advance_implicitly(state, FallbackReason.UNSTABLE)
 
     def _volume_ratio(self, state: State) -> float:
-        # Goals carry through tets that a pose squeezes, whatever the integrator.
+        # Goals move tets that a pose squeezes, with any integrator.
         parts = self._system.elasticities
         return min(part.least_volume_ratio(state.positions) for part in parts)
 
@@ -269,7 +270,7 @@ class AutomaticStepper(TimeStepper):
 
 
 def _is_quicker(system: System, explicit: ExplicitStepper, implicit_steps: int = 1) -> bool:
-    """Whether explicit frames may take as long as they do beside so many implicit steps."""
+    """Whether explicit frames are fast enough compared with this many implicit steps."""
     step_s, frame_s, ratio = EXPLICIT_STEP_S, IMPLICIT_FRAME_S, COST_RATIO
     if _follows_pose(system):
         step_s, frame_s, ratio = POSED_STEP_S, POSED_FRAME_S, POSED_COST_RATIO

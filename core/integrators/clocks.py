@@ -110,7 +110,7 @@ class Clocks:
             self._rates[item] = 1.0
 
     def _at(self, item: int, lag: float) -> NDArray[np.float64]:
-        """(n, 3) vertices of an object so many frames before the present, in metres."""
+        """Return (n, 3) vertices of an object a number of frames before the present, in metres."""
         if item >= self._bodies:
             return self._surface.collider_at(item - self._bodies, *self._time(lag))
         pins = self._system.moving_pins
@@ -164,14 +164,14 @@ class Clocks:
         return targets
 
     def _time(self, lag: float) -> tuple[int, float]:
-        """A frame and the fraction after it, so many frames before the end of the next step."""
+        """Return the frame and the fraction at a number of frames before the end of the next
+        step."""
         at = self._frame + self._until - lag
         frame = max(0, math.floor(at))
         return frame, max(0.0, at - frame)
 
     def advance(self, step_sizes: NDArray[np.float64]) -> None:
-        """Says by which (O,) ``step_sizes`` objects have made the displacements that a step asks
-        for."""
+        """Advance clocks by the (O,) ``step_sizes`` of objects on the displacements of a step."""
         step = self._until - self._since
         is_whole = step_sizes >= 1.0
         asked = step + self._lags - self._wishes

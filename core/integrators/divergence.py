@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Steps that diverge, told by how far they take a body's vertices apart."""
+"""Detection of diverging steps, by the deformation of bodies."""
 
 from __future__ import annotations
 

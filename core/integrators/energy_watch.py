@@ -39,7 +39,7 @@ class EnergyWatch:
         is_held = scene.attachments or scene.stitches
         #: Whether all work on the bodies is known.
         self.is_possible = not (is_driven or is_held)
-        # Else flow takes an energy that nobody counts.
+        # Flow would otherwise take an energy that is not counted.
         self._loses_by_damping_alone = not system.plastic_flow
 
     def after_step(self, before: State, after: State, seconds: float, touched: bool) -> State:
@@ -73,8 +73,8 @@ class EnergyWatch:
         return replace(after, solver_statistics=replace(statistics, lost_energy=lost))
 
     def _without_surplus(self, state: State, excess: float) -> Tensor:
-        """(3, N) velocities in m/s with so many joules less within bodies; each of these keeps its
-        momentum and its angular momentum."""
+        """Return (3, N) velocities in m/s with ``excess`` joules less within bodies; each body
+        keeps its momentum and angular momentum."""
         frames, positions, velocities = self._frames, state.positions, state.velocities
         arms = positions - frames.spread(frames.centres(positions))
         mean = frames.spread(frames.mean_velocities(velocities))

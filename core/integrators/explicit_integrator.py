@@ -87,5 +87,5 @@ class ExplicitIntegrator(FixedStepIntegrator):
         return DEFORMED_SAFETY_FACTOR * self.stability_limit(spectrum_at(system, positions))
 
     def default_step(self, spectrum: Spectrum) -> float:
-        """In seconds, where nobody chooses one."""
+        """The step without a choice of the user, in seconds."""
         return SAFETY_FACTOR * self.stability_limit(spectrum)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Frames of equal explicit steps, and the energy balance that tells when they diverge."""
+"""Frames of equal explicit steps, and the energy balance that detects divergence."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class ExplicitStepper(TimeStepper):
         super().__init__(substeps, adapts)
         self._deformed_step = deformed_step
         self._records_positions = records_positions
-        #: After every so many steps of the last frame, (3, N) positions and velocities before its
-        #: end; none where it is 0.
+        #: The interval in steps at which (3, N) positions and velocities within the last frame are
+        #: kept; 0 keeps none.
         self.checkpoint_steps = 0
         self.checkpoints: list[tuple[Tensor, Tensor, Tensor | None]] = []
         #: (3, N) positions at the start and after each step of the last frame without contact,
@@ -83,7 +83,7 @@ class ExplicitStepper(TimeStepper):
         self._max_energy_gain_ratio = (
             MAX_ENERGY_GAIN_RATIO if adapts else MAX_FIXED_ENERGY_GAIN_RATIO
         )
-        #: A frame that diverges is taken again with twice the substeps so often.
+        #: The most repeats of a diverged frame, each with twice the substeps.
         self.max_retries = MAX_RETRIES
         self._rounding = EnergyRounding(system)
         self._prepared: tuple[ExplicitStep, Callable[[], None]] | None = None
@@ -96,7 +96,7 @@ class ExplicitStepper(TimeStepper):
 
     @property
     def _most_with_contact(self) -> int:
-        """The substeps that contact asks for at most when a frame begins."""
+        """The most substeps for contact at the start of a frame."""
         return self.substeps * (1 if self._deformed_step is None else MAX_CONTACT_RATIO)
 
     @property
@@ -137,7 +137,7 @@ class ExplicitStepper(TimeStepper):
         return None
 
     def _without_surplus(self, state: State, excess: float) -> State:
-        """The state with so many joules less in the deformation of bodies, where they are."""
+        """Return the state with ``excess`` joules less in the deformation of bodies."""
         mass, velocities = self._system.mass, state.velocities
         rigid = torch.zeros_like(velocities)
         for where in self._system.body_slices():
@@ -154,7 +154,7 @@ class ExplicitStepper(TimeStepper):
         needed = self.substeps
         if state.plastic is not None:
             needed = math.ceil(self.substeps * self._system.plastic_flow.frequency_ratio)
-        # With contact as many as this frame needs, whatever the one before did.
+        # With contact, the number depends on this frame only.
         others = state.substeps if self._deformed_step is None else self._contact_substeps(state)
         return min(max(others, needed), self._max_substeps)
 

@@ -63,7 +63,7 @@ class Integrator(ABC):
                 motion needs them.
 
         Raises:
-            InstabilityError: when so many ``substeps`` are known to be too few.
+            InstabilityError: if the ``substeps`` are known to be too few.
             SceneError: when the method cannot simulate the scene.
         """
 

@@ -199,7 +199,7 @@ class RigidMotion:
             self._momentum = self._momentum * (most / speeds).clamp(max=1.0)[:, None]
 
     def turn(self, seconds: float) -> float:
-        """The largest angle of any piece in so many seconds, in radians."""
+        """Return the largest rotation of any piece in ``seconds``, in radians."""
         speed = torch.linalg.vector_norm(self._angular_at(_identity(self.centre)), dim=1)
         return float(speed.detach().max()) * abs(seconds)
 
@@ -223,7 +223,7 @@ class RigidMotion:
         return Pose(self.centre + seconds * self.linear, rotation, angular, acceleration)
 
     def _turned(self, rotation: Tensor, part: float, count: int) -> Tensor:
-        """(P, 3, 3) rotations after so many steps of the classical Runge–Kutta method."""
+        """Return (P, 3, 3) rotations after ``steps`` steps of the classical Runge–Kutta method."""
 
         def rate(of: Tensor) -> Tensor:
             return torch.linalg.cross(self._angular_at(of)[:, :, None].expand_as(of), of, dim=1)
@@ -350,7 +350,7 @@ def _times(matrices: Tensor, vectors: Tensor) -> Tensor:
 
 
 def _orthonormal(matrices: Tensor) -> Tensor:
-    """(P, 3, 3) rotations next to matrices that are all but rotations (Gram–Schmidt)."""
+    """Return (P, 3, 3) rotations near matrices that are almost rotations (Gram–Schmidt)."""
     x, y, _ = matrices.unbind(2)
     x = x / torch.linalg.vector_norm(x, dim=1, keepdim=True)
     y = y - (x * y).sum(1, keepdim=True) * x

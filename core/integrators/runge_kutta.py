@@ -113,7 +113,7 @@ class _RungeKuttaStep(ExplicitStep):
     def _move(self) -> None:
         self._accelerate(self.positions, self.velocities, self._gradient, self._driving)
         if self.contact is not None or not self._system.has_obstacles:
-            # Surfaces meet once a step, from where it began: colliders go on with it.
+            # Contact acts once a step, from its start, with the motion of colliders.
             self._evaluate_stages()
             return
         self._predict_contact_reaction()

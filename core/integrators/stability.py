@@ -99,7 +99,7 @@ def spectrum_at(
 
 
 def _viscous_rate(system: System, positions: Tensor, iterations: int) -> float:
-    """κ at (3, N) positions, in 1/s, by so many products."""
+    """Return κ at (3, N) positions in 1/s, from a number of products."""
     if not system.is_dissipative:
         return 0.0
     # Wind acts on bodies at rest, too.
@@ -117,8 +117,8 @@ def _viscous_rate(system: System, positions: Tensor, iterations: int) -> float:
 def _largest_eigenvalue(
     system: System, operator: Callable[[Tensor], Tensor], iterations: int
 ) -> float:
-    """Return the largest eigenvalue of M⁻¹ times a symmetric operator on (3, N) directions, by so
-    many products."""
+    """Return the largest eigenvalue of M⁻¹ times a symmetric operator on (3, N) directions, from a
+    number of products."""
     # A fixed start vector, so that the same scene gets the same step; float64 on the CPU
     # generator, so that every device does.
     generator = torch.Generator().manual_seed(0)

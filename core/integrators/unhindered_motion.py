@@ -46,8 +46,8 @@ class UnhinderedMotion:
         self._followers, self._leaders = self._nearest_pins()
 
     def of(self, state: State, seconds: float, frame: int, fraction: float) -> Unhindered:
-        """The motion of so many seconds until a fraction of the way from a frame to the next; the
-        system is taken there."""
+        """Return the motion of ``seconds`` until a fraction between two frames, and set the
+        system's time to that."""
         system = self._system
         system.go_to(frame, fraction)
         at, acceleration = state.positions, self._acceleration(state.positions)

@@ -21,7 +21,7 @@ from .explicit_step import ExplicitStep
 from .explicit_stepper import ExplicitStepper, refuse_contact
 from .fixed_step_integrator import FixedStepIntegrator
 
-# When nobody says: about 2 ms at 24 frames a second.
+# The default: about 2 ms at 24 frames a second.
 SUBSTEPS = 20
 
 _CONSTRAINTS: dict[type[Material], type[Constraints]] = {
@@ -80,7 +80,7 @@ class _XPBDStep(ExplicitStep):
     def _move(self) -> None:
         system, positions, velocities = self._system, self.positions, self.velocities
         if system.moving_pins is not None:
-            # The work of pins alone asks for it.
+            # Only the work of pins needs it.
             self._gradient.zero_()
             system.add_gradient(positions, self._gradient)
         self._start.copy_(positions)

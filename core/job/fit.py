@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Run the search of a job that asks for a rest shape, a throw, a stiffness or a control instead of
+"""Run the search of a job for a rest shape, a throw, a stiffness or a control instead of
 frames."""
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from .log import report
 
 
 def find_throw(job: Job, request: HitTarget, observe: Observer) -> FoundThrow:
-    """The throw that a job asks for.
+    """Find the throw of a job.
 
     Raises:
         SuppleError: as ``hit_target`` does.

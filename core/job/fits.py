@@ -199,7 +199,7 @@ class FoundControl:
     Args:
         control: that brings the body through its keys.
         effort: the root of the mean square of its accelerations, in m/s².
-        distance: of the tet vertex that is farthest from a key, in metres, as it is simulated.
+        distance: the largest distance of a tet vertex from a key in the simulation, in metres.
         frame: of that key, after the start.
         search_distance: the same as it was sought.
         follows: whether that is within a hundredth of the size of the body.

@@ -187,9 +187,7 @@ class Job:
         return index
 
     def fields_path(self, index: int) -> Path:
-        """Return the path of the results that ``settings.results`` asks for; written before the
-        frame is.
-        """
+        """Return the path of the requested ``settings.results``; written before the frame."""
         return self.frame_path(index).with_suffix(".npz")
 
     def remove_frame(self, index: int) -> None:
@@ -231,7 +229,7 @@ class Job:
     def _has_fields(self) -> bool:
         try:
             return bool(self.settings.results)
-        except DamageError:  # until the scene is written anew
+        except DamageError:  # until the scene is written again
             return False
 
     def damaged_frames(self, last: int) -> dict[int, str]:

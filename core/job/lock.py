@@ -56,7 +56,7 @@ def hold(folder: Path) -> Iterator[None]:
     try:
         if not acquire(descriptor):
             raise JobInUseError(folder, _said_holder(descriptor), "simulates")
-        # On a full disk it is locked all the same, by a process that has no name.
+        # On a full disk it is still locked, by a process without a name.
         with contextlib.suppress(OSError):
             _write_holder(descriptor)
         with _claimed(folder):
@@ -129,7 +129,7 @@ def _claimant(folder: Path, own_claim: Path | None = None) -> str:
         if path == own_claim:
             continue
         try:
-            # Opening it makes network drives ask for its age.
+            # Opening it makes network drives refresh its age.
             with path.open("rb") as file:
                 name, age = file.read(_MAX_HOLDER_BYTES), now - os.fstat(file.fileno()).st_mtime
         except OSError:  # it has just ended
@@ -144,7 +144,7 @@ def _claimant(folder: Path, own_claim: Path | None = None) -> str:
 
 
 def _locks_work(path: Path) -> bool:
-    """Whether the system knows locks on a drive: two on one file exclude each other."""
+    """Whether the system supports locks on a drive: two on one file exclude each other."""
     try:
         first, second = (os.open(path, os.O_RDWR) for _ in range(2))
     except OSError:
@@ -207,7 +207,7 @@ def check_unused(folder: Path) -> None:
 def _holder_of(path: Path) -> str:
     try:
         descriptor = os.open(path, os.O_RDWR)
-    except OSError:  # nobody has been at work there, or nobody can
+    except OSError:  # no process has worked there, or none can
         return ""
     try:
         return "" if acquire(descriptor) else _said_holder(descriptor)
@@ -228,7 +228,7 @@ def _own_name() -> dict[str, object]:
 
 @cache
 def _kernel() -> str:
-    """A name for the running system, the same in all its containers, whatever they are called."""
+    """A name for the running system, the same in all its containers."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

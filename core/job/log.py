@@ -138,7 +138,7 @@ def _check(record: Record) -> None:
             raise ValueError(f"{name} cannot be {value!r}")
 
 
-# In bytes, of the lines that tell how far a worker is, and the end of the one before.
+# The size in bytes of the lines with a worker's progress, and of the end of the line before.
 _MAX_LINE = 1000
 _SETTLING = "settling "
 

@@ -21,14 +21,14 @@ _UNITS = ("B", "kB", "MB", "GB", "TB")
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether an error says that memory ran out."""
+    """Whether an error means that memory ran out."""
     message = str(error)
     is_torch = isinstance(error, RuntimeError) and any(part in message for part in _TORCH_MESSAGES)
     return isinstance(error, MemoryError) or is_torch
 
 
 def shortage_message(error: BaseException) -> str:
-    """The message on an error that says that memory ran out."""
+    """Return the message on an error that means that memory ran out."""
     parts = []
     matches = [match for pattern in _REQUESTS if (match := re.search(pattern, str(error)))]
     if matches:
@@ -51,22 +51,22 @@ def killed_message(peak: int | None, output: Path) -> str:
 
 
 def peak_bytes(process: int | None = None) -> int | None:
-    """The most memory that a process has taken so far, this one by default; None where the system
-    does not tell."""
+    """Return the most memory that a process has taken so far, this one by default; None if the
+    system does not report it."""
     name = "self" if process is None else str(process)
     return kilobytes(Path("/proc") / name / "status", "VmHWM")
 
 
 def peak_with_children() -> int | None:
-    """The most memory that this process, or one of those it has waited for, has taken so far; None
-    where the system does not tell."""
+    """Return the most memory that this process, or one that it has waited for, has taken so far;
+    None if the system does not report it."""
     if sys.platform == "win32":
         return None
     import resource
 
     whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     uses = [resource.getrusage(who).ru_maxrss for who in whose]
-    # Systems give it in kilobytes, but for macOS.
+    # Systems report it in kilobytes, except macOS.
     return max(uses) * (1 if sys.platform == "darwin" else 1024)
 
 

@@ -103,7 +103,7 @@ def _fill(image: Image, depth: NDArray[np.float64], corners: Points, colour: Any
     edges = corners[:, [1, 2]] - corners[:, :1]
     flat = np.cross(edges[:, 0], edges[:, 1])
     normal = flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-30)
-    # The visible side faces the viewer, whatever the order of its corners is.
+    # The visible side faces the viewer for any order of its corners.
     normal *= np.where(normal[:, 2:] < 0.0, -1.0, 1.0)
     # In pixels y points down.
     light = np.clip(normal @ (_LIGHT * (1.0, -1.0, 1.0)), 0.0, 1.0)

@@ -20,7 +20,7 @@ FloatArray = NDArray[np.float64]
 
 
 def run_start(job: Job, body: int, frame: int) -> RunStart:
-    """A body as it is after a frame.
+    """Return the state of a body after a frame.
 
     The latest frame has the velocity with which a run goes on; that after others is found from the
     two frames before, exact where the acceleration is the same in both.

@@ -107,7 +107,7 @@ def digest(
     supple_version: str | None = None,
     hashes: Hashes | None = None,
 ) -> str:
-    """A name for a run: equal exactly when its frames are, whatever its objects are called.
+    """Return a name for a run: equal exactly if its frames are, without the names of objects.
 
     Args:
         supple_version: the Supple that simulates it; None is this one.

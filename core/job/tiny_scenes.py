@@ -131,7 +131,7 @@ def implicit_contact() -> None:
 
 
 def _touch(integrator: Integrator) -> None:
-    # Fast enough to be held where it meets the other, which some loops are for.
+    # Fast enough to be stopped at the collision, which some loops are for.
     falling = replace(_tet(height=1.001), velocity=(0.0, 0.0, -5.0), friction=0.5)
     bodies = [replace(_tet(), friction=0.5), falling]
     _simulate(Scene(bodies, Ground(), contact=Contact()), integrator)
@@ -251,7 +251,7 @@ def _goals(sag_free: bool) -> Goals:
 
 
 def _tet_with_surface() -> SoftBody:
-    """Return a tet that meets the ground at the points of a surface."""
+    """Return a tet that collides with the ground at the points of a surface."""
     body = _tet()
     assert isinstance(body.mesh, TetMesh)
     points, triangles = body.mesh.vertices, body.mesh.surface

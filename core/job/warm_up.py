@@ -2,8 +2,8 @@
 """Loads the solver and compiles its loops before they are needed, by simulating tiny scenes.
 
 Compiled loops stay on the disk, so that only the first worker of an installation takes long, and
-none if loops come with the extension. It says so in lines such as ``preparing 0.42`` on standard
-output, for Blender to show.
+none if loops come with the extension. It reports its progress in lines such as ``preparing 0.42``
+on standard output, for Blender to show.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from . import tiny_scenes
 from .log import last_line, report
 from .tiny_scenes import Piece
 
-# As modules are loaded from it, by which numba tells installations apart.
+# The path from which modules are loaded; numba distinguishes installations by it.
 ROOT = Path(__file__).absolute().parents[1]
 # Inlined loops have no file of their own.
 _LOOP = re.compile(rb"^@compiled\((?![^)]*\binline=).*?^def (\w+)", re.MULTILINE | re.DOTALL)
@@ -204,7 +204,8 @@ def _stop_if_wanted() -> None:
 
 @cache
 def _fingerprint() -> str:
-    """Changes with every file that numba would compile anew for; those of a process stay."""
+    """Return a value that changes with every file for which numba would recompile; constant in a
+    process."""
     root = Path(__file__).resolve().parents[1]
     files = sorted(root.rglob("*.py"))
     stats = [(str(path.relative_to(root)), path.stat()) for path in files]

@@ -113,7 +113,7 @@ def _has_tet_scene(job: Job) -> bool:
     Raises:
         JobError: when there are frames of other ones.
     """
-    job.scene  # noqa: B018 - a damaged scene is said before all else
+    job.scene  # noqa: B018 - a damaged scene is reported first
     if not job.has_tet_scene():
         return False
     try:

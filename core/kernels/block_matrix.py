@@ -136,7 +136,7 @@ def solve(
     count = len(group_offsets) - 1
     rho, step = 0.0, 0.0
     for iteration in range(len(energies)):
-        # r is known but for the last step; the coarse residual is gathered on the way.
+        # r lacks only the last step; the coarse residual is gathered on the way.
         for group in shared_range(count):
             _step_and_gather(groups, vectors, step, iteration > 0, coarse_residual, group)
         if iteration == len(energies) - 1:

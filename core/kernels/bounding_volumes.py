@@ -301,7 +301,7 @@ def widening(rest_boxes: Any, a: int, b: int, extra: float, dhat: float) -> floa
 
     Args:
         rest_boxes: (N, 6) of nodes at rest.
-        dhat: the distance from which the two push, in metres; zero asks for nothing.
+        dhat: the activation distance of the two, in metres; zero for no push.
     """
     if dhat == 0.0:
         return extra

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Pairs of vertices, edges and triangles that may meet, from trees of their boxes."""
+"""Pairs of vertices, edges and triangles that may collide, from trees of their boxes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .bounding_volumes import LEAF_SIZE, box_of, overlap, widening
 from .continuous_collision import distance_lower_bound
 from .rest_distance import nearest_square, shortening
 
-# A squared distance above this times another is larger whatever rounding does.
+# A squared distance above this factor times another is larger despite rounding.
 SEPARATION_MARGIN = 1.0 + 1e-6
 
 
@@ -88,7 +88,7 @@ def edge_edge_candidates(
 
     Args:
         leaves: in which to look.
-        hits: (C, S, 2) pairs in so many chunks; those beyond their capacity are not kept.
+        hits: (C, S, 2) pairs in C chunks; pairs beyond the capacity are not kept.
         counts: (C,) how many there are in each.
     """
     for chunk in shared_range(len(hits)):

@@ -35,7 +35,7 @@ EDGE_VERTEX, EDGE_EDGE, FACE_VERTEX = 1 << 60, 2 << 60, 3 << 60
 POINTS, POINT_EDGE, POINT_FACE = 9, 10, 11
 #: The code of parts that are too far apart to push.
 FAR = -1
-#: Codes of almost parallel edges are by so much above those of others.
+#: The offset of codes of almost parallel edges.
 PARALLEL = 9
 # Edges are mollified below this ratio of the product of their squared lengths at rest.
 PARALLEL_SHARE = 1e-3

@@ -229,7 +229,7 @@ def find_pairs(
         dhats: (P,) d̂ of pairs, in metres.
         points: (V, 3) of the surfaces.
         moves: (V, 3) that they are about to make.
-        pair_distances: (P,) bounds from below, made exact where those do not tell, in metres.
+        pair_distances: (P,) lower bounds, made exact if they do not decide, in metres.
         may_push: (P,) to be filled in.
     """
     for pair in shared_range(len(pair_distances)):

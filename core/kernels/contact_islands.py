@@ -25,7 +25,7 @@ class Islands(NamedTuple):
     Args:
         contacts: (K,) indices, those of one island after those of another, each in their order.
         contact_offsets: (I + 1,) where those of each begin.
-        tets: (A,) the same of flat tets.
+        tets: (A,) flat tets in the same order.
         tet_offsets: (I + 1,).
     """
 
@@ -56,7 +56,7 @@ def _join(parents: Any, nodes: Any, mobility: Any) -> int:
         if joined < 0:
             joined = root
         elif root != joined:
-            # The lower one stays, whatever came first.
+            # The lower one stays, for any order of rows.
             low, high = min(root, joined), max(root, joined)
             parents[high] = low
             joined = low

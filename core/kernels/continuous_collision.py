@@ -3,8 +3,8 @@
 
 A pair is four points: of two edges the first two are one, else the first is the point. For a unit
 normal n, the least n·x of the one part minus the largest of the other is no more than the
-distance, whatever n is; with the direction between the closest points it is the distance. It is
-thus a lower bound that rounding of n cannot make too large (a separating axis).
+distance, for any n; with the direction between the closest points it is the distance. It is thus a
+lower bound that rounding of n cannot make too large (a separating axis).
 
 Additive (Li, Kaufman and Jiang, "Codimensional incremental potential contact", ACM Transactions on
 Graphics 40(4), 2021): from a lower bound of the distance follows a time in which nothing can
@@ -24,8 +24,8 @@ import numpy as np
 from ..compiled import compiled, shared_range
 from ..math3.vectors import NOTHING, advanced, cross, dot, four_points, minus, plus, scaled
 
-# A normal along which less than this share of the distance lies between the parts is not good
-# enough: where surfaces all but touch, rounding turns the difference of closest points.
+# The least separation along a normal, relative to the distance. Between surfaces that nearly
+# touch, rounding rotates the difference of closest points.
 TIGHT_RATIO = 0.9
 # Vectors whose square is less have no direction.
 TINY_SQUARE = 1e-290
@@ -166,7 +166,7 @@ def clamped(parameter: float) -> float:
     return min(max(parameter, 0.0), 1.0)
 
 
-# This ratio of the distance at the start remains, whatever collides.
+# The ratio of the distance at the start that remains in every collision.
 REMAINING_DISTANCE_RATIO = 0.1
 # Pairs closer than the minimum distance approach by at most this ratio.
 BELOW_MIN_DISTANCE_RATIO = 0.01
@@ -198,7 +198,8 @@ def pair_step_size(
 
     Args:
         before, after: four points each, x, y and z, in metres.
-        sufficient: step size from which on any answer tells as much, so that iterations end.
+        sufficient: the step size from which the exact value does not matter, so that iterations
+            end.
     """
     b, c, d, vb, vc, vd, speed, rounding = _relative(before, after, are_edges)
     if speed == 0.0:
@@ -376,8 +377,8 @@ def step_sizes(
 ) -> None:
     """(C,) the least step size of each of C chunks of the pairs.
 
-    The answer of a pair does not depend on others, but for answers above a smaller one, which may
-    come out at any size above it: the least of all is the same however the work is chunked.
+    The result of a pair does not depend on others, except that results above a smaller one may
+    have any size above it. The least of all is the same for any division of the work.
 
     Args:
         object_of: (V,) objects of vertices.
@@ -405,7 +406,7 @@ def distances(stencils: Any, points: Any, out: Any) -> None:
 
 @compiled()
 def vertex_min_distances(stencils: Any, pair_distances: Any, out: Any) -> None:
-    """(V,) the least distance of the pairs of each vertex; left as it is where there is nothing."""
+    """Write the (V,) least distances of the pairs of each vertex; unchanged without any."""
     for k in range(len(pair_distances)):
         a, b, c, d, _ = stencil(stencils, k)
         for vertex in (a, b, c, d):

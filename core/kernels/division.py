@@ -41,8 +41,8 @@ KEPT_DISTANCE_RATIO = 0.1
 MIN_SPLIT_RATIO = 0.05
 # The most tests of a pair with shortened moves before it is divided untested.
 MAX_TESTS = 2
-# A pair whose common nodes all but cancel is not pushed: the least ratio of its compliance and the
-# mobility of its nodes.
+# The least ratio of a pair's compliance and the mobility of its nodes; a pair with nearly
+# canceling common nodes is not pushed.
 LEAST_COMPLIANCE_RATIO = 1e-2
 # The factor against lengths that rounding makes too short.
 ROUNDING_FACTOR = 1.0 + 1e-6
@@ -387,8 +387,8 @@ def limit_falls(
     moves: Any,
     step_sizes: Any,
 ) -> int:
-    """Lowers the step sizes of nodes that carry points which may come to the ground, whatever
-    other nodes do; how many may.
+    """Lower the step sizes of nodes so that no point comes to the ground for any motion of other
+    nodes; return how many points might.
 
     Args:
         interpolation, floors, height: as of ``push_up``.

@@ -112,7 +112,8 @@ def _multiply(
 MAX_SWEEPS = 4
 # Steps of Newton's method; each lowers no point by more than this ratio of its height.
 MAX_STEPS, MAX_HEIGHT_RATIO = 60, 0.9
-# A step that does not bring this ratio of the predicted decrease is halved, so often at most.
+# The least ratio of actual to predicted decrease, below which a step is halved, and the most
+# halvings.
 ARMIJO_C1, MAX_BACKTRACKS = 1e-4, 30
 # Rounding may change the energy by this ratio of the magnitude of its parts.
 ROUNDING_RATIO = 1e-14

@@ -36,7 +36,7 @@ def face_weight(points: Any, mesh: Any, face: Any, vertex: Any, place: Any, apar
     ramp = ramp_of(sine)
     if weight == 0.0 or ramp == 0.0:
         return weight
-    # Right over a face it counts whatever adjoins the vertex; beside all of them, as a tip does.
+    # A vertex right over a face always counts; one beside all faces counts as a tip.
     turned = turned_from_corner(points, mesh, vertex, scaled(-1.0, direction))
     return weight * (1.0 - ramp * (1.0 - turned))
 

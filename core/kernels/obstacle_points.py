@@ -35,7 +35,7 @@ class EmbeddedGround(NamedTuple):
         weights: (S,) of the barrier in N.
         distances: (S,) activation distances in metres.
         height: of the ground in metres.
-        min_ratio: of height and distance, told from zero.
+        min_ratio: the least ratio of height and distance that differs from zero.
     """
 
     corners: Any
@@ -166,7 +166,7 @@ def solve_normal_forces(
         forces: (S,) in newtons; they are changed.
         max_sweeps: through all of them.
         tolerance: change of a height over its distance at which it ends.
-        trace: None, or takes down each sweep, as ``SweepTrace`` says.
+        trace: the ``SweepTrace`` that records each sweep, or None.
     """
     corners, shares, weights = ground.corners, ground.shares, ground.weights
     distances, level, min_ratio = ground.distances, ground.height, ground.min_ratio

@@ -57,7 +57,7 @@ def apply_contact_impulse(
         positions[axis, v] -= step * stopped
 
 
-# Newton from its start value has converged to the last bit of a float64 after so many steps.
+# The Newton steps from its start value to the last bit of a float64.
 MAX_ITERATIONS = 7
 # A change by less than this ratio of the height ends them; the next is its square.
 TOLERANCE_RATIO = 1e-9

@@ -63,9 +63,9 @@ def within_step(
     x: Any,
     closest: Any,
 ) -> Any:
-    """Return the closest points at which to make a pair linear that has no weight at the start
-    of a step, and its share: those of the end, where it has its whole weight with them and
-    closes, as two edges do that come to cross within the step, all but touching.
+    """Return the closest points at which to linearize a pair without a weight at the start of a
+    step, and its weight. They are those of the end if the pair has its whole weight there and
+    closes, as two nearly touching edges do that come to cross within the step.
     """
     a, b, c, d, are_edges = stencil(stencils, pair)
     square = dot(closest[0], closest[0])

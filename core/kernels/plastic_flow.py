@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 1000
-#: One thread takes so many tets at a time.
+#: The number of tets that a thread takes at a time.
 TETS_PER_CHUNK = 128
 # The square of a stretch below which a tet is flat, and has no logarithm worth flowing by.
 MIN_SQUARED_STRETCH = 1e-8
@@ -134,7 +134,7 @@ def may_flow(f: Any, yield_strain: Any, c: Any) -> bool:
 
 @compiled()
 def _is_surely_elastic(c: Any, yield_strain: Any) -> bool:
-    """Whether a bound says that C is below the yield surface, without its eigenvalues.
+    """Whether C is below the yield surface by a bound without its eigenvalues.
 
     The eigenvalues are within √⅔ |dev C| of their mean, and their logarithms differ by at most
     their difference over the smallest one.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Elasticity from a pose that lasts one step, and rest shapes of tets that it squeezes.
 
-A rest shape that one step asks for is never written: it goes from the pose to the forces in
+The rest shape of a single step is never written: it passes from the pose to the forces in
 registers.
 """
 

@@ -39,7 +39,7 @@ def shortening(dhat: float, square: float) -> float:
     metres.
 
     Args:
-        dhat: that distance, in metres; zero asks for nothing.
+        dhat: that distance, in metres; zero for no push.
         square: an upper bound of their squared distance at rest.
     """
     limit = REST_DISTANCE_RATIO * math.sqrt(square)

@@ -37,7 +37,7 @@ class RankOneUpdate:
         #: (K,)
         self.factors = self.directions.new_tensor([factor for _, factor in terms])
         capacitance = torch.diag(1.0 / self.factors) + self.directions @ self.solutions.T
-        #: (K, K), symmetric but for rounding.
+        #: (K, K), symmetric up to rounding.
         self.inverse_capacitance = torch.linalg.inv(0.5 * (capacitance + capacitance.T))
 
     def corrected(self, solution: Tensor) -> Tensor:

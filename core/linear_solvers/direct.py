@@ -34,7 +34,7 @@ _NORMALS = np.array(
 )
 # The part below a cut holds between this fraction of the vertices and the rest of it.
 _SMALLEST_PART = 0.4
-# A set of so few vertices fills in whatever the order.
+# The size of a set that fills in for any order.
 _LEAF = 32
 
 
@@ -149,7 +149,7 @@ class DirectSolver:
         _check_shape("positions", positions, (self._size, 3))
         rows, cols, sources = _lower_triangle(offsets, columns)
         size = 3 * self._size
-        # The package sorts the entries; the place each came from, given as its value, tells how.
+        # The package sorts the entries; their original places, given as values, show the order.
         matrix = cvxopt.spmatrix(
             cvxopt.matrix(sources.astype(np.float64)),
             cvxopt.matrix(rows),

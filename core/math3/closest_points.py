@@ -21,7 +21,7 @@ START, END, INSIDE = 0, 1, 2
 #: The code of two edges that cross.
 CROSSING = 3 * INSIDE + INSIDE
 FACE_INSIDE = 6
-# Edges whose squared sine is less cross nowhere, as far as rounding can tell.
+# The least squared sine of crossing edges; below it, rounding decides.
 PARALLEL = 1e-16
 
 

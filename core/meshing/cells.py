@@ -42,7 +42,8 @@ class BccLattice:
 
     @classmethod
     def around(cls, low: NDArray[np.float64], high: NDArray[np.float64]) -> BccLattice:
-        """The lattice that covers a box (3,), (3,) with a cell to spare, all but centred on it."""
+        """Return the lattice that covers a box (3,), (3,) with a cell to spare, nearly centred on
+        it."""
         half = np.ceil(0.5 * (high - low)).astype(int) + 1
         shape = (int(2 * half[0] + 1), int(2 * half[1] + 1), int(2 * half[2] + 1))
         return cls(0.5 * (low + high) - half + _OFF_CENTRE, shape)
@@ -98,8 +99,8 @@ class BccLattice:
 
 # The half width of a cell's bounding box.
 _HALF_WIDTH = 0.5
-# A winding number farther from a whole one is that of an open surface: it changes between
-# triangles, too, and is asked for at every point.
+# The largest distance of a closed surface's winding number from a whole number. That of an open
+# surface also changes between triangles, and is computed at every point.
 _WHOLE_TOLERANCE = 0.3
 # Beside a sheet, that near to one half on both sides.
 _SHEET_TOLERANCE = 0.08

@@ -164,7 +164,8 @@ def label_cell(
 ) -> int:
     """Number the fragments of material in one cell, and return their count.
 
-    Points inside that see each other belong together, and so do triangles that meet in the cell.
+    Inside points with a free line of sight belong together, and so do triangles that touch in the
+    cell.
 
     Args:
         triangles: (n, 3, 3) corners.

@@ -36,8 +36,8 @@ def thin_thickness(vertices: FloatArray, triangles: IndexArray) -> float:
     """The thickness in metres that a tenth of a surface does not reach; infinite where the solid
     has no part with two sides.
 
-    It is measured by rays along the normals. Sides that meet in a wedge, as at the tip of a cone,
-    are none of a part that bends.
+    It is measured by rays along the normals. The sides of a wedge, as at the tip of a cone, do not
+    belong to a bending part.
 
     Args:
         vertices: (V, 3) in metres.

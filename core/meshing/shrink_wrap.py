@@ -37,8 +37,8 @@ def smooth(
 ) -> FloatArray:
     """Better positions for vertices (N, 3) of tets (M, 4) of positive volume.
 
-    All lengths are in units of the typical edge. Minimises, by so many damped Newton steps with a
-    block-diagonal Hessian,
+    All lengths are in units of the typical edge. Minimize, by a number of damped Newton steps with
+    a block-diagonal Hessian,
 
         sum over altitudes of (target / altitude)^(2 p) + stiffness * sum over vertices of (n . d)^2
 

@@ -42,7 +42,7 @@ class VirtualMesh:
 
 
 def copy_cells(cells: Cells, corners: IndexArray) -> tuple[Cells, VirtualMesh]:
-    """The tets of all fragments; fragments of one shell that came apart are joined where they meet.
+    """The tets of all fragments; separated fragments of one shell are joined where they touch.
 
     Args:
         cells: of a lattice.

@@ -39,7 +39,7 @@ MAX_STEPS = 100
 # flow, so that few are needed.
 FLOW_TOLERANCE, MAX_FLOWS = 1e-9, 30
 MAX_ITERATIONS = 60
-# Displaced by so many diagonals of the largest body, nothing supports it.
+# The displacement of an unsupported body, in diagonals of the largest body.
 MAX_DISPLACEMENT_DIAGONALS = 1e3
 
 

@@ -23,7 +23,7 @@ from ..potentials.height_floor import HeightFloor
 from ..system import System
 from .search_path import SearchPaths
 
-# Rounding of the forces on its vertices is below so many units of the sum of their sizes.
+# The rounding of forces on its vertices, in units of the sum of their magnitudes.
 DRIFT_ROUND_OFF_FACTOR = 16.0
 
 
@@ -37,8 +37,8 @@ class RigidDrift:
     """The rigid motion that unpinned bodies still lack; where nothing touches them, inertia alone
     holds them.
 
-    A Newton step may be short since surfaces that all but meet are stiff in all directions, while
-    the body has its way still to go; the net force tells.
+    A Newton step may be short because surfaces that nearly touch are stiff in all directions,
+    while the body still has far to go; the net force shows this.
 
     Args:
         system: of those bodies.
@@ -117,8 +117,8 @@ class IncrementalPotential:
             self.potentials, self.inertia, ground, friction, self.contact, system.free
         )
         self._drift_of_steps = None if self.contact is None else RigidDrift(system)
-        #: The displacement of whole bodies by net forces; None where that tells nothing, without
-        #: contact and in static steps.
+        #: The displacement of whole bodies by net forces; None without contact and in static
+        #: steps.
         self.rigid_drift: RigidDrift | None = None
         #: In kg, by whose velocity errors of linear solves are measured.
         self.reference_mass = 0.0

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from .incremental_potential import IncrementalPotential
 
-# Normal forces of friction are updated after every step, until a step within so many tolerances
-# changes them by no more than this share.
+# Normal forces of friction are updated after every step, until a step within the first number of
+# tolerances changes them by at most the second ratio.
 LAG_TOLERANCE_FACTOR, LAG_CHANGE_RATIO = 200.0, 0.03
 # In a step whose tolerances are relaxed, the share may be so large.
 MAX_LAG_CHANGE_RATIO = 0.1
@@ -31,8 +31,8 @@ class LaggedUpdate:
         tolerance: of the search, in metres.
         relaxation: the factor on tolerances of friction.
         is_due: whether there are any updates.
-        is_exact: whether the tolerance has been asked for, so that normal forces are to be those
-            of the end.
+        is_exact: whether the tolerance is explicit, so that normal forces have to be those of the
+            end.
     """
 
     def __init__(

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..state import SolverStatistics
 
-# Why searches end: at the minimum, as near to it as was asked for, or where surfaces let them go.
+# The reasons why searches end: the minimum, the tolerance, or obstruction by surfaces.
 CONVERGED, ENOUGH, OBSTRUCTED = "converged", "within tolerance", "limited by contact"
 
 

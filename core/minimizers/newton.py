@@ -56,8 +56,8 @@ class Newton:
             max_iterations: Newton steps at most.
             updates_lagged: whether lagged quantities are updated on the way.
             relaxation: the factor on tolerances of friction.
-            is_enough: whether it may end, once nothing opens that all but touches.
-            is_exact: whether somebody has asked for the tolerance.
+            is_enough: whether it may end, once no nearly touching pair opens.
+            is_exact: whether the tolerance is explicit.
         """
         lagged = LaggedUpdate(self._objective, tolerance, relaxation, updates_lagged, is_exact)
         drift = relaxation * STICK_DRIFT_RATIO

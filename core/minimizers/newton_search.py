@@ -17,13 +17,14 @@ from .search_path import SearchPath
 
 # A step has to bring this share of the decrease that the gradient promises (Armijo).
 ARMIJO_C1 = 1e-4
-# A step that brings more than this share has met less curvature than the model holds: it expands.
+# A step with more than this ratio of the predicted decrease is expanded: the curvature is lower
+# than the model's.
 EXPANSION_RATIO = 0.75
 MAX_BACKTRACKS = 40
 # A line search that goes no further than this share of its path leads nowhere: the model of the
 # path, projected on the ground or straight, is not that of the energy, and the next is the other.
 MIN_PATH_RATIO = 1.0 / 16.0
-# The energy is known to so many units of rounding of the sum of its parts.
+# The error of the energy, in units of rounding of the sum of its parts.
 ROUND_OFF_FACTOR = 4.0
 # Within the first factor times the rounding of energy, the slope decides: at the end of a step it
 # may be positive up to the second ratio of its initial descent. With all of it, steps go to and
@@ -40,7 +41,7 @@ REUSE_CONTRACTION_RATIO = 0.2
 # Between surfaces that nearly touch, a step is no longer than their distance, even under a strong
 # push: while it opens the closest pair by more than this ratio, the search has not converged.
 OPENING_RATIO = 1.5
-# A search has surfaces in its way that were in the way of so many steps in a row.
+# The number of successive obstructed steps that make a search obstructed.
 OBSTRUCTED_STEPS = 2
 
 
@@ -167,8 +168,8 @@ class NewtonSearch:
         return ""
 
     def _is_obstructed(self, gradient: Tensor, direction: Tensor) -> bool:
-        """Whether surfaces are in the way, and a (3, N) Newton step has little to gain: they
-        crumple where they meet, long after the rest has got where it goes."""
+        """Whether surfaces obstruct the search, and a (3, N) Newton step gains little: surfaces
+        crumple at their contact, long after the rest has reached its end."""
         if self._is_exact or self._drift is None or self._obstructed_steps < OBSTRUCTED_STEPS:
             return False
         speed = self._tolerance / self._seconds

@@ -21,8 +21,8 @@ MAX_NEWTON_STEPS, STALL_LIMIT_STEPS = 60, 8
 BLOCKED_STEP_SIZE = 0.05
 # At the stall limit, less than this share of the whole displacement is no progress.
 MIN_PROGRESS_RATIO = 1e-3
-# Prescribed parts come no closer than so many activation distances, or than so many of the present
-# minimum distance where they are closer: the rest of it is left to rounding.
+# The least distance of prescribed parts in activation distances, and in present minimum distances
+# if they are already closer; the rest is left to rounding.
 MIN_SEPARATION_RATIO, KEPT_DISTANCE_RATIO = 1e-2, 0.999
 # Newton steps in which bodies make way, and at most where steps are cut or surfaces still open.
 RELAXATION_ITERATIONS, MAX_RELAXATION_ITERATIONS = 2, 40

@@ -313,7 +313,7 @@ class EmbeddedGroundProjectedPath:
         return EmbeddedGround(*shape, height, smallest_ratio(dtype))
 
 
-# A step that has met less curvature than the model holds may grow to so many times its length.
+# The largest expansion of a step with a lower curvature than the model's.
 MAX_EXPANSION = 64.0
 # A step that nothing cuts by more is whole.
 WHOLE_STEP_RATIO = 0.9
@@ -332,7 +332,7 @@ class SearchPath:
         directional_derivative: of the energy at its start, in joules.
         max_step_size: along which every energy is finite and nothing collides, at most 1.
         reaches: whether a larger step size has both, too.
-        is_obstructed: whether surfaces are in the way of the Newton step.
+        is_obstructed: whether surfaces obstruct the Newton step.
     """
 
     at: Callable[[float], Tensor]
@@ -503,7 +503,7 @@ class SearchPaths:
         return projected.max_fraction()
 
     def curve(self, positions: Tensor, direction: Tensor) -> Callable[[float], Tensor]:
-        """Projected on the ground where that is in the way of a (3, N) Newton step."""
+        """Return a path that is projected on the ground if that obstructs a (3, N) Newton step."""
         projected = self._projected
         if projected is None or not self.follows_ground:
             return partial(_straight, positions, direction)

@@ -175,5 +175,5 @@ class PointArrays:
         self.was_near = np.zeros(len(self.groups) - 1, dtype=np.bool_)
 
     def forget(self) -> None:
-        """Begins anew."""
+        """Forget earlier steps."""
         self.forces[:], self.friction_forces[:], self.was_near[:] = 0.0, 0.0, False

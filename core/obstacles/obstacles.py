@@ -122,10 +122,10 @@ class Obstacles:
         self.barrier: GroundBarrier | None = None
         #: (S,) of its points, where the ground has an energy.
         self.ground_friction: Coefficients
-        #: (S,) around each of its points at rest, in m², where there is anything to meet.
+        #: (S,) areas around each of its points at rest, in m², if there are obstacles.
         self.areas: NDArray[np.float64] = np.empty(0)
         self.steps: list[Step] = []
-        #: The colliding points of the bodies; None where there is nothing to meet.
+        #: The colliding points of the bodies; None without obstacles.
         self.points: GroundPoints | None = None
         self._balls = [Ball(sphere.center, sphere.radius) for sphere in scene.spheres]
         if scene.ground is None and not scene.spheres:
@@ -236,7 +236,7 @@ class Obstacles:
     ) -> Step:
         """Build the step of an obstacle with the friction coefficients on it."""
         bounce, points = (settings.restitution, settings.penalty), self.points
-        # All at once, vertices that points share are not to be told from each other.
+        # If all points are treated at once, shared vertices cannot be separated.
         if isinstance(points, EmbeddedPoints) and runs_loops(points.shares):
             coefficients = friction.points
             return EmbeddedProjectionStep(

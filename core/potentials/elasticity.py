@@ -149,7 +149,7 @@ class Elasticity(PrescribedPotential):
         if not bool(limited.any()):
             self._set_material(self._nominal)
             return
-        # Both as tensors, which nobody checks again as numbers of the host.
+        # Both as tensors, which are not checked again on the host.
         young, ratio = (
             torch.as_tensor(value).to(self.tets.volumes).expand(len(self.tets))
             for value in (self._nominal.young, self._nominal.poisson)
@@ -187,7 +187,7 @@ class Elasticity(PrescribedPotential):
         super().act(parameters)
         if self.rest_shape is None:
             return
-        # On CUDA it is recorded, and nobody may look.
+        # On CUDA it is recorded, and values must not be read.
         if self.parameters.is_cuda or not torch.equal(before[1:], self.parameters[1:]):
             self._take_rest_shape(self.rest_shape, self.parameters[1:])
 

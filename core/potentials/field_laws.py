@@ -2,7 +2,7 @@
 """The laws of force fields behind absorbers.
 
 Source: the forces of Blender 4.5 on a particle of 1 kg, compared in ``tests/addon/capture``; its
-effector code says which of its settings go in where.
+effector code shows the use of each setting.
 """
 
 from __future__ import annotations
@@ -566,7 +566,7 @@ def _charge(at: _Place) -> Response:
 def _lennard_jones(at: _Place) -> Response:
     distance = at.distance.clamp(min=_MIN_DISTANCE)
     sixth = (at.numbers.size / distance) ** 6
-    # Blender lets it repel so much at most.
+    # The largest repulsion in Blender.
     slope = (sixth * (sixth - 1.0) / distance).clamp(max=2.0)
     return Response(at.reaches * at.numbers.strength * slope * at.away, at.still)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The barrier of the ground, its friction, and the points that meet it."""
+"""The barrier of the ground, its friction, and the colliding points."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ class _Part:
 
     def __init__(self, elasticity: Elasticity, pressures: Values, is_supported: Tensor) -> None:
         self.elasticity, self.pressures, self.is_supported = elasticity, pressures, is_supported
-        # Energy, gradient and Hessian are asked for at the same positions.
+        # Energy, gradient and Hessian are evaluated at the same positions.
         self._flat, self._rest_changes = CachedAt(self._find_flat), 0
 
     def flat(self, positions: Tensor) -> _Flat | None:
@@ -292,7 +292,7 @@ def _pressures(part: Elasticity, start: Tensor) -> Values:
 
 
 def _moduli(part: Elasticity) -> Values:
-    """(M,) λ + 2μ in Pa, of full tets: those that are all but empty fold first."""
+    """Return (M,) λ + 2μ of full tets in Pa; nearly empty tets fold first."""
     material = part.material
     moduli = torch.as_tensor(material.lam + 2.0 * material.mu, dtype=torch.float64)
     fill = [

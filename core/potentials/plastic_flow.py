@@ -13,7 +13,7 @@ axes V of F_eᵀ F_e. At a constant shape the excess of q thus falls by e^(−h/
 size. If the bar strain √⅔ |ln U_p| of F_p = R_p U_p would exceed the limit, ln U_p is scaled back
 to it.
 
-For elastic strains that are small q is the von Mises stress of every model, whatever has flowed.
+For small elastic strains q is the von Mises stress of every model, with any plastic strain.
 
 Sources: Simo and Hughes, "Computational Inelasticity", sections 1.7 (viscoplasticity by Perzyna,
 and by Duvaut and Lions) and 9.3 (return maps in logarithmic strains); Irving, Teran and Fedkiw,
@@ -450,7 +450,7 @@ class PlasticFlow:
 
     @property
     def plastic(self) -> Tensor | None:
-        """The plastic strain that the tets have now; a tensor that nobody writes to."""
+        """The present plastic strain of the tets, as a read-only tensor."""
         if not self._is_known:
             self._plastic = torch.cat([part.plastic for part in self.parts], dim=1)
             self._is_known = True

@@ -136,7 +136,7 @@ class PosedElasticity(Elasticity):
         self._written.is_asked_for_always = True
 
     def act(self, parameters: Tensor) -> None:
-        # On CUDA it is recorded, and nobody may look.
+        # On CUDA it is recorded, and values must not be read.
         is_same = self._written.is_placed and not parameters.is_cuda
         if is_same and torch.equal(parameters, self.parameters):
             return

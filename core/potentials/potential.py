@@ -48,7 +48,7 @@ class TimeStep:
             in metres; None where that is Σ w xₖ over the past. Bodies that turn go otherwise.
         slip_origin: (3, N) that friction measures ways from, in metres; None where it goes by the
             velocity at the end, from ``origin``.
-        collider_origin: (C, 3) the same of colliders; None where they stay.
+        collider_origin: (C, 3) x̂ of colliders; None if they stay.
         is_static: whether the step seeks an equilibrium: nothing has a velocity.
         stick_seconds: h of the stick threshold ε_v h of friction; None is ``seconds``.
     """
@@ -114,8 +114,8 @@ class Potential(ABC):
     is_stiff: ClassVar[bool] = False
     #: Whether something may rub in it, whose normal forces lag behind a search.
     has_friction: ClassVar[bool] = False
-    #: Whether it goes by velocities, as drag does: its energy is that of one implicit step, and
-    #: explicit ones ask for ``add_rate_forces`` in place of its gradient.
+    #: Whether it depends on velocities, as drag does: its energy is that of one implicit step, and
+    #: explicit steps call ``add_rate_forces`` instead of its gradient.
     is_dissipative: ClassVar[bool] = False
 
     @property

@@ -64,7 +64,7 @@ def _fluid(fluid: Fluid, nodes: Nodes) -> list[Potential]:
 
 
 def _stitches(stitches: Stitches, nodes: Nodes) -> Potential:
-    # It asks scipy for sparse matrices, which other scenes need not wait for.
+    # It loads scipy's sparse matrices, for which other scenes need not wait.
     from .stitch_threads import StitchThreads
 
     return StitchThreads.of(nodes, stitches)

@@ -27,14 +27,14 @@ from .intersections import Surfaces, find_close
 from .surface_normals import outward_normals
 from .torn_edges import without_torn_edges
 
-# Beside a triangle is so many edge lengths from it, and inside where the surface winds so often.
+# The offset beside a triangle in edge lengths, and the winding number of the inside.
 SIDE_OFFSET_RATIO, INSIDE_WINDING = 1e-2, 0.5
 # The width of a seam beside crossings, relative to the size of the surface.
 SEAM_RATIO = 5e-4
 # The distance that counts as a crossing, relative to that size: the rounding of meshes in single
 # precision.
 ROUNDING_RATIO = 1e-6
-# A piece of an open surface is inside where the most of so many of its triangles are.
+# The number of triangles that decide whether a piece of an open surface is inside.
 SAMPLE_COUNT, MAJORITY_RATIO = 32, 0.5
 
 
@@ -146,8 +146,8 @@ def _around(triangles: NDArray[np.int32], which: NDArray[np.int64]) -> NDArray[n
 # is as straight between its points as the visible mesh, unless a mesh is too coarse to bend
 # visibly.
 MAX_SPACING_RATIO, MAX_BORNE_RATIO, MAX_EDGE_RATIO = 1.25, 1.75, 4.0
-# A mesh of more faces than these, and than so many times those of the tetrahedra's boundary, is
-# dense. A copy has at least half as many. More than the last in a whole scene cost more than a
+# A dense mesh has more faces than this, and more than this factor times those of the tetrahedra's
+# boundary. A copy has at least half as many. More than the last in a whole scene cost more than a
 # frame may.
 MIN_DENSE_FACES, DENSE_FACE_RATIO, MAX_SCENE_FACES = 2000, 2, 40_000
 

@@ -113,7 +113,8 @@ class _Placement:
 
     Args:
         surfaces: of all objects, where they start.
-        body_count: the first objects are so many soft bodies, which must not surround each other.
+        body_count: the number of soft bodies, which are the first objects and must not surround
+            each other.
     """
 
     def __init__(self, surfaces: Surfaces, body_count: int) -> None:
@@ -146,7 +147,7 @@ class _Placement:
         )
         if place < 0:
             return True
-        # It is probably in the way of the next attempt, too.
+        # It is probably an obstacle to the next attempt, too.
         others.insert(0, others.pop(place))
         return False
 

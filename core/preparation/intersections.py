@@ -191,7 +191,7 @@ class Surfaces:
 
 @dataclass(frozen=True, eq=False)
 class Intersections:
-    """Pairs of triangles that share a point, or are closer than was asked for.
+    """Pairs of triangles that share a point, or are closer than a distance.
 
     Args:
         triangles: (K, 2) indices of triangles, sorted; the first belongs to the lower object.

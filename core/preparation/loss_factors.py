@@ -2,8 +2,8 @@
 """Loss factors of bodies, and the viscosity that gives each of them to the slowest vibration.
 
 A Kelvin–Voigt solid with the shear modulus μ and the viscosity η = μ tan δ / ω has the loss factor
-tan δ at the angular frequency ω, and one in proportion to the frequency at others. ω is that of
-the slowest elastic vibration of the body about its rest shape, pinned as it is.
+tan δ at the angular frequency ω, and one in proportion to the frequency at others. ω is the
+frequency of the slowest elastic vibration of the pinned body about its rest shape.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..scene.soft_body import PerTet, SoftBody
 
 FloatArray = NDArray[np.float64]
 
-# Up to so many unknowns, the dense problem is solved.
+# The most unknowns of a dense problem.
 _DENSE_UNKNOWNS = 400
 # Vibrations that are sought together: a cube or a ball has up to five of one frequency.
 _BLOCK_SIZE = 6

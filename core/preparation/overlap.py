@@ -19,7 +19,7 @@ from ..scene.skin import SurfaceMesh
 from ..scene.start import PosedStart
 from ..scene.start_shape import start_positions, tet_mesh_of
 
-# Bodies may reach so many of their diagonals into an obstacle.
+# The allowed penetration of bodies into an obstacle, in diagonals.
 MAX_DEPTH_RATIO = 1e-3
 
 Points = NDArray[np.floating[Any]]

@@ -183,18 +183,18 @@ class InitialConfiguration:
 
 
 MAX_ROUNDS = 30
-#: A vertex moves by at most so many edges of the tetrahedra. A lattice bulges out of a flat face by
-#: up to three quarters of one.
+#: The largest displacement of a vertex, in edges of the tetrahedra. A lattice bulges out of a flat
+#: face by up to three quarters of one.
 MAX_DISPLACEMENT_RATIO = 1.0
 #: A tet keeps at least this ratio of its volume at the start.
 MIN_VOLUME_RATIO = 0.1
-# The target is a somewhat larger distance than is asked for, so that rounds end.
+# The target distance relative to the required one, so that rounds end.
 _TARGET_DISTANCE_RATIO = 1.5
-# A local centroid is the mean of so many tet vertices.
+# The number of tet vertices in a local centroid.
 _CENTROID_NEIGHBOURS = 64
 # Least cosine between a vertex's normal and that of the surface it moves away from.
 _MIN_COSINE = 0.25
-# Neighbours follow in so many rings of tetrahedra, and in each by this ratio of the one before.
+# The rings of tetrahedra in which neighbours follow, and the ratio between successive rings.
 _SMOOTHING_SWEEPS, _FALLOFF_RATIO = 8, 0.75
 
 
@@ -419,7 +419,7 @@ def _penetrations(
     begin = points + target_distance / _MIN_COSINE * normals
     end = points - limits[:, None] * normals
     allowed, triangles = surfaces.can_collide(), surfaces.triangles
-    # Most points are near no surface that theirs meets.
+    # Most points are not near a surface that theirs collides with.
     different = allowed & ~np.eye(len(allowed), dtype=bool)
     point_boxes = Boxes.around(surfaces.vertices[:, None])
     bounds = point_boxes.group_bounds(surfaces.objects, len(allowed))

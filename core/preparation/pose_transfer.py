@@ -249,7 +249,7 @@ def _pose(mesh: TetMesh, known: list[_Known]) -> Channel:
     moved = solver.solve(carried.T @ displacements.swapaxes(0, 1).reshape(first, -1))
     samples = rigid + moved.reshape(count, -1, 3).swapaxes(0, 1)
     for part in (part for part in known if part.carriers.indices.shape[1] == 1):
-        # Vertices themselves are where they are wanted.
+        # Vertices themselves are at their targets.
         places = part.path.resampled(path.per_frame).samples
         last = np.minimum(np.arange(len(samples)), len(places) - 1)
         samples[:, part.carriers.indices[:, 0]] = places[last]

@@ -25,7 +25,7 @@ from ..geometry.groups import expand
 from ..meshing.surface import is_closed
 from ..scene import checks
 
-#: Share of its height by which a body sags for which nobody has chosen a stiffness.
+#: The sag of a body without a chosen stiffness, relative to its height.
 DEFAULT_SAG = 0.1
 #: In m/s².
 EARTH = (0.0, 0.0, -9.81)

@@ -205,8 +205,8 @@ def _are_close(first: float | None, second: float | None) -> bool:
 def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
     """The same scene with a TetMesh in every body and every skin embedded in it.
 
-    Points that are attached to a collider are pinned to it. A scene that went through this once
-    stays as it is.
+    Points that are attached to a collider are pinned to it. A tetrahedralized scene does not
+    change.
 
     Returns:
         The scene, and for each body that was a surface a report on its tetrahedra.
@@ -241,9 +241,9 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
 
 
 def _most_faces(scene: Scene) -> int:
-    """Return the largest face count with which a dense mesh may still collide as it is: all bodies
-    with at most so many faces have at most ``MAX_SCENE_FACES`` together. Equal meshes are treated
-    alike.
+    """Return the largest face count with which a dense mesh may still collide unchanged: all
+    bodies with at most this many faces have at most ``MAX_SCENE_FACES`` together. Equal meshes are
+    treated alike.
     """
     faces = [
         len(body.mesh.triangles) for body in scene.bodies if isinstance(body.mesh, SurfaceMesh)

@@ -18,8 +18,8 @@ Points = NDArray[np.float64]
 Values = NDArray[np.float64]
 Edges = NDArray[np.int64]
 
-# An edge is torn if a strain of the tetrahedra may change it by more than so many times that strain
-# of its length; the ends of an edge in one tetrahedron have 1 to 3.
+# The largest strain of an intact edge relative to that of the tetrahedra; edges within one
+# tetrahedron have 1 to 3.
 MAX_SPREAD = 3.0
 # Edges are short below this ratio of the edges of the tetrahedra; others show no tear.
 SHORT_RATIO = 0.1

@@ -31,7 +31,7 @@ from .pins import NEGLIGIBLE_WEIGHT
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.integer[Any]]
 
-# Points of the surface that are embedded are about so many edges of the tets apart.
+# The approximate distance between embedded points of the surface, in edges of the tets.
 _SPACING_EDGES = 0.5
 
 
@@ -188,7 +188,7 @@ def _extended(
 
 
 def _fit(values: FloatArray, targets: FloatArray, embedding: Embedding) -> None:
-    """Changes (N, C) values of tet vertices so that points show the (V, C) ones wanted.
+    """Change (N, C) values of tet vertices so that points show the (V, C) target values.
 
     Each sweep adds to a vertex the weighted mean of its points' errors (the simultaneous iterative
     reconstruction technique: Gilbert, "Iterative Methods for the Three-Dimensional Reconstruction
@@ -244,7 +244,8 @@ SAME_EDGES = 1e-3
 
 
 def with_tet_rest_shape(body: SoftBody) -> SoftBody:
-    """A body that rests as it was given, and starts as it is filled unless it starts elsewhere.
+    """Return the body with the given rest shape, which starts in its filled shape unless it has
+    another start.
 
     Raises:
         SceneError: when that would turn tets inside out.

@@ -72,7 +72,7 @@ def largest_eigenvalue(matrices: Tensor) -> Tensor:
     return trace3(matrices) / 3.0 + 2.0 * radius * angle.cos()
 
 
-# Flatter tets count as this flat: a stress by an area that is gone has no end.
+# The least height of tets for stresses: the stress on a vanishing area is unbounded.
 MIN_VOLUME_RATIO = 1e-2
 
 
@@ -98,8 +98,8 @@ def von_mises(system: System, _: IsImplicit) -> Field:
 
 
 def cauchy_stress(material: Material, gradients: Tensor) -> Tensor:
-    """(3, 3, M) σ = P Fᵀ / J in Pa of (3, 3, M) deformation gradients; the linear model, which
-    knows no other shape than that at rest, has σ = P."""
+    """(3, 3, M) σ = P Fᵀ / J in Pa of (3, 3, M) deformation gradients; the linear model, whose
+    only shape is the one at rest, has σ = P."""
     stress = material.first_piola(gradients.permute(2, 0, 1)).permute(1, 2, 0)
     if isinstance(material, Linear):
         return stress.contiguous()
@@ -120,7 +120,7 @@ def _solid(part: Elasticity) -> Material:
 
 #: From a state to the values of each body.
 Field = Callable[["State"], list[Tensor]]
-#: Whether the state that is asked about was solved for by implicit steps, or as an equilibrium.
+#: Whether implicit steps or a static solve produced the state.
 IsImplicit = Callable[[], bool]
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The table of results for frames, jobs and menus, one row each.
 
-No torch here: the functions are named, and loaded when one is wanted.
+This module does not load torch: functions are named, and loaded when needed.
 """
 
 from __future__ import annotations

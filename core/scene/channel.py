@@ -43,7 +43,7 @@ class Channel:
         """Make a checked channel of a constant or of samples; a channel stays as it is.
 
         Args:
-            values: of the shape, or (T, ...) of so many.
+            values: an array of the shape, or (T, ...) samples.
             what: the name in messages.
             shape: of one sample; None is any number.
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The points of bodies that obstacles meet: of the visible surface, else the vertices.
-No torch here.
+"""The points of bodies that collide with obstacles: those of the visible surface, else the
+vertices. No torch here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class CollisionPoints:
-    """The points of a body that obstacles meet.
+    """The points of a body that collide with obstacles.
 
     Args:
         corners: (S, 4) vertices of the body that each follows, those of one tet one after the

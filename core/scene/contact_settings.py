@@ -50,7 +50,7 @@ class Contact:
     """Bodies touch each other, themselves and colliders, and never go through.
 
     Incremental Potential Contact: a barrier that grows without bound as a distance goes to zero,
-    steps that are cut before anything meets, and friction as a smooth energy of one time step.
+    steps that are cut before collisions, and friction as a smooth energy of one time step.
 
     Sources: Li et al., "Incremental Potential Contact", ACM Transactions on Graphics 39(4), 2020;
     Li et al., "Convergent Incremental Potential Contact", 2023, arXiv:2307.15908.
@@ -178,7 +178,7 @@ class ContactSurface:
 
     @property
     def self_collides(self) -> NDArray[np.bool_]:
-        """Mark the (F,) triangles that meet their own body."""
+        """Mark the (F,) triangles that collide with their own body."""
         return self._not(self.through_own)
 
     @property

@@ -145,8 +145,8 @@ class Falloff:
             from the axis in place of that distance.
         power: ≥ 0 of the distance, or of the height.
         min_distance, max_distance: d_min and d_max; None is without end.
-        radial_power, min_radius, max_radius: the same of the distance from the axis of a tube; in
-            degrees of a cone.
+        radial_power, min_radius, max_radius: the same for the distance from the axis of a tube, or
+            for the angle of a cone in degrees.
         side: of the plane through the origin that the field acts on.
     """
 

@@ -20,7 +20,7 @@ from .soft_body import SoftBody
 
 # The name of the ground in a ``PairFriction``.
 GROUND = "Ground"
-# A coefficient that is not told from none.
+# The coefficient that counts as no friction.
 NO_FRICTION = 1e-30
 # Below this share of the stick threshold a displacement has no direction.
 MIN_SLIDE_RATIO = 1e-9

@@ -34,7 +34,7 @@ class Goals(BodyForce):
         targets: channel of (P, 3) positions in metres, or its (T, P, 3) samples.
         weights: (P,) in 0 … 1, or one for all.
         frequency: in Hz.
-        damping_ratio: 0 swings on, 1 is critical, whatever the weight.
+        damping_ratio: 0 keeps swinging, 1 is critical, for any weight.
         sag_free: whether the body is at rest where goals and pins have it: its tets take their
             rest shape from there at any time, and its weight is borne. Only acceleration then
             moves it away from them.

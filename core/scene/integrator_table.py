@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The table of integrators for menus, the command line and jobs, one row each.
 
-No torch here: the classes are named, and loaded when one is wanted.
+This module does not load torch: classes are named, and loaded when needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class IntegratorRow:
         description: of a tooltip.
         where: module and class in ``core/integrators``.
         is_adaptive: whether the class is an integrator whose steps follow a tolerance here.
-        is_implicit: whether it solves for where a step ends, whatever the scene is like.
+        is_implicit: whether it is implicit for every scene.
         supports_contact: whether it lets bodies touch each other and meshes.
         supports_viscosity: whether it lets materials lose energy as they change their shape.
         supports_plasticity: whether it lets them give way for good.

@@ -66,7 +66,7 @@ class Paint:
         """Check the number of factors.
 
         Raises:
-            SceneError: when it is not one factor for each of so many vertices.
+            SceneError: if there is not one factor for each vertex.
         """
         if self.factors.shape != (vertices,):
             raise SceneError(

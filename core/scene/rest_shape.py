@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 @tracks_tensors
 @dataclass(frozen=True, eq=False)
 class RestShape:
-    """The rest shape of a mesh, and so much of each of some displacements at each frame.
+    """The rest shape of a mesh, plus displacements with an amount at each frame.
 
     A path of T rest shapes has a displacement a frame, and the identity matrix as its amounts.
 

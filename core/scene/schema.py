@@ -88,7 +88,7 @@ def conforms(value: object, hint: Any) -> bool:
     if kind is Literal:
         return isinstance(value, str) and value in arguments
     if hint is Channel:
-        # As which a file has it, but for one of several samples a frame.
+        # The form in files, except for a channel with several samples a frame.
         if isinstance(value, Channel):
             return bool(np.isfinite(value.samples).all())
         return isinstance(value, np.ndarray) and _is_array_of(value, np.dtype[np.float64])

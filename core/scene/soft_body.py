@@ -56,8 +56,8 @@ class SoftBody:
         velocity: of every vertex at the start, in m/s.
         angular_velocity: at the start, in rad/s, about the centre of mass.
         initial_positions: (N, 3) start shape in metres, when it is not the rest shape.
-        damping: rate at which velocities decay, in 1/s, whatever the time step (Rayleigh's α). It
-            is proportional to mass: a body that falls or turns is slowed like one that wobbles. It
+        damping: rate at which velocities decay, in 1/s, for any time step (Rayleigh's α). It is
+            proportional to mass: a body that falls or turns is slowed like one that wobbles. It
             acts on the motion relative to the pins and goals that carry the material, if any move.
         stiffness_damping: Rayleigh's β in seconds, ≥ 0. Each deformation is resisted by β times its
             stiffness times its rate, so that a vibration of angular frequency ω has the damping
@@ -97,10 +97,10 @@ class SoftBody:
         release: when its pins and goals let go; None is never.
         initial_velocities: (N, 3) at the start, in m/s, beside the two above.
         start: of the skin, or as another run left it, until there are tetrahedra to place.
-        pose: channel of (N, 3) tet vertices in metres, or its (T, N, 3) samples: the shape that the
-            tets have without stress, and where nothing moves the body to, since its weight is
-            borne; None is the mesh as it is, and the weight acts. Goals that are ``sag_free`` make
-            it.
+        pose: channel of (N, 3) tet vertices in metres, or its (T, N, 3) samples: the stress-free
+            shape of the tets, in which the weight is borne, so that the body does not leave it by
+            itself; None is the modelled mesh, on which the weight acts. Goals that are
+            ``sag_free`` make it.
         tet_rest_shape: of the tetrahedra that are to fill it, which start so; None is the same.
         accelerations: channel of (N, 3) m/s² of tet vertices, or (T, N, 3), by forces besides.
         tet_control: that of the tetrahedra that are to fill it, or a motion of their pins.

@@ -20,6 +20,6 @@ MEASURES, PICTURE = "measures.json", "picture.png"
 #: Why a run has to be done by another worker.
 DISK, VERSION = "disk", "version"
 
-# Settings and measures of a run; ``run`` is its digest, ``error`` says why there are no measures,
-# and ``unfit`` why another worker should try.
+# Settings and measures of a run; ``run`` is its digest, ``error`` is the reason for missing
+# measures, and ``unfit`` the reason why another worker should try.
 Row = dict[str, Any]

@@ -72,7 +72,7 @@ def rows(requests: Iterator[Request], workers: int | None, threads: int) -> Iter
 
 
 def _serve(process: Process, take: Any, done: queue.SimpleQueue[Any]) -> None:
-    """Give the requests that there are to a process, and start it anew where it dies."""
+    """Give the present requests to a process, and restart it if it dies."""
     try:
         while (request := take()) is not None:
             row = process.run(request)
@@ -87,7 +87,7 @@ def _serve(process: Process, take: Any, done: queue.SimpleQueue[Any]) -> None:
 
 
 class Process:
-    """A process that does runs, started when it is first asked.
+    """A process for runs, which starts with the first one.
 
     Args:
         threads: that it computes on.
@@ -103,8 +103,7 @@ class Process:
         self.is_stopped = False
 
     def run(self, request: Request) -> Row:
-        """The row of a run. A process that dies over it is started anew, ``MAX_DEATHS`` times at
-        most."""
+        """The row of a run. A process that dies is restarted, at most ``MAX_DEATHS`` times."""
         for _ in range(MAX_DEATHS):
             row = self.ask(request)
             if row is not None:

@@ -22,7 +22,7 @@ TABLE, PARQUET, SHEET, PAGE = "table.csv", "table.parquet", "contact_sheet.png",
 #: On the contact sheet and the page, and in a plot; of more, these are evenly chosen.
 MOST_PICTURES, MOST_POINTS = 400, 2000
 _WIDTH, _HEIGHT, _MARGIN = 260, 190, 38
-# Values whose largest is so many times their smallest are spaced by their logarithms.
+# The ratio of the largest to the smallest value from which values are spaced by their logarithms.
 _LOG_RATIO = 30.0
 _NO_MEASURES = {"index", "run", "error"}
 

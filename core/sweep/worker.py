@@ -37,8 +37,8 @@ def run_one(request: dict[str, Any]) -> Row:
     """Do one run of a sweep, unless it is done.
 
     Args:
-        request: the ``folder`` of the sweep, the ``index`` of the run, and the ``version`` of
-            Supple that is wanted.
+        request: the ``folder`` of the sweep, the ``index`` of the run, and the required
+            ``version`` of Supple.
     """
     if request["version"] != version():
         reason = f"it runs Supple {version()}, and the sweep needs {request['version']}"
@@ -100,8 +100,8 @@ def _opened(folder: Path, _changed_at: int) -> tuple[Job, Sweep]:
 
 
 def serve() -> None:
-    """Do runs that standard input asks for, a line of JSON each, and answer with a row each. Ends
-    this process when standard input closes."""
+    """Do the runs requested on standard input, a line of JSON each, and answer with a row each.
+    Ends this process when standard input closes."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     # The output of packages must not mix with the answers.
     os.dup2(2, 1)

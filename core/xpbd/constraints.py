@@ -19,7 +19,8 @@ from ..potentials import Elasticity
 
 
 def colour_tets(corners: NDArray[np.integer[Any]], vertex_count: int) -> NDArray[np.int64]:
-    """(M,) colours from 0 on of tets with (4, M) ``corners``: the same wherever it is asked for.
+    """Return the (M,) colours from 0 on of tets with (4, M) ``corners``, the same on every
+    machine.
 
     Each colour takes as many tets as still fit, those first that a fixed shuffle puts first. A tet
     thus gets at most one colour more than it has neighbours.

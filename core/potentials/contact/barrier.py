@@ -119,7 +119,7 @@ YOUNG_RATIO = 0.1
 # In units of the diagonal of all: the distance at which the weakest barrier is evaluated, and the
 # one below which surfaces are too close.
 MIN_DISTANCE_RATIO, CLOSE_DISTANCE_RATIO = 1e-8, 1e-9
-# At that distance the weakest barrier's second derivative is so many masses over the step squared.
+# The second derivative of the weakest barrier at that distance, in masses over the step squared.
 INERTIA_RATIO = 1e11
 # The strongest barrier, in units of the weakest.
 MAX_STIFFNESS_RATIO = 100.0
@@ -142,8 +142,8 @@ def physical_stiffness(scene: Scene) -> float | Values:
 
 
 class AdaptiveStiffness:
-    """κ of the original formulation: from the gradient it has to balance at first, and doubled
-    while surfaces come closer than rounding can tell apart.
+    """κ of the original formulation: chosen from the gradient at first, and doubled while surfaces
+    come closer than rounding can resolve.
 
     Source: Li et al., "Incremental Potential Contact", ACM Transactions on Graphics 39(4), 2020,
     supplement.

@@ -80,7 +80,7 @@ class BroadPhase:
         edges: (E, 2) vertices.
         triangles: (F, 3) vertices; a vertex without a triangle collides with nothing.
         group_of: (V,) the group of each vertex and all vertices connected to it.
-        can_collide: (G, G) whether two groups may meet, on the diagonal whether one may itself.
+        can_collide: (G, G) whether two groups may collide; on the diagonal, a group with itself.
         extras: (G, G) how much farther than their radii those of two groups are looked for, in
             metres; None is nowhere.
         rest_dhats: (G, G) at which groups push, in metres, where parts that are near at ``points``

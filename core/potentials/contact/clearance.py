@@ -32,8 +32,8 @@ from .topology import Points, Values
 
 # Extra search radius in activation distances: so far everything may move before the next search.
 RADIUS_MARGIN_RATIO = 2.0
-# Two primitives may come nearer by so many of the largest displacement: both move, and somewhat
-# farther between the positions that are known.
+# The largest approach of two primitives in units of the largest displacement: both move, and
+# somewhat farther between the known positions.
 APPROACH_RATIO = 2.5
 # A trajectory of more positions is first looked at by every second one of them.
 MAX_COARSE_POSITIONS = 9
@@ -41,7 +41,7 @@ MAX_COARSE_POSITIONS = 9
 LEAST_CLEARANCE = 1e-300
 # A surface with more pairs a triangle that may come near each other is fine.
 FINE_RATIO = 4.0
-# A trajectory deviates from its secant by at most so many mean edges, or is split.
+# The largest deviation of a trajectory from its secant in mean edges; otherwise it is split.
 MAX_DEVIATION_RATIO = 0.25
 
 
@@ -130,7 +130,7 @@ class Clearance:
             self._broad_phase.among_groups(surface.group_collisions(surface.can_collide & chosen))
             for chosen in (is_same, ~is_same)
         )
-        #: In metres, the largest clearance that a search can tell of.
+        #: The largest clearance that a search can find, in metres.
         self.max_clearance = RADIUS_MARGIN_RATIO * float(
             body_distances[self._collides_with_itself].min(initial=math.inf)
         )
@@ -146,8 +146,7 @@ class Clearance:
         self._tets = np.concatenate(tets).astype(np.int32)
         self._gradients = np.concatenate([mesh.shape_gradients for mesh in meshes])
         rest = np.concatenate([mesh.vertices for mesh in meshes])
-        # The hold of tetrahedra that hold nothing; and that of the trajectory it was last asked
-        # for.
+        # The hold of tetrahedra that hold nothing; and that of the last trajectory.
         self._hold = Hold(*surface.carriers, rest, np.zeros(len(surface.rest)))
         self._hold_of: tuple[NDArray[np.float64] | None, Hold] = None, self._hold
 

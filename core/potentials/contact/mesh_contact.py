@@ -45,8 +45,8 @@ class MeshContact(Potential):
 
     Both are one energy, since their Hessians are pulled back to tets in one product.
 
-    Colliders are where ``colliders`` says, (C, 3) in metres. Energies are defined on the linear
-    trajectory for which candidates were built last.
+    Colliders are at the positions ``colliders``, (C, 3) in metres. Energies are defined on the
+    linear trajectory for which candidates were built last.
 
     Args:
         scene: with contact; its bodies have tetrahedra.
@@ -104,8 +104,8 @@ class MeshContact(Potential):
         self._static_candidates.forget()
 
     def points(self, positions: Tensor, colliders: Points | None = None) -> Points:
-        """Return the (V, 3) points of the surface; colliders are where they are unless told
-        otherwise.
+        """Return the (V, 3) points of the surface; colliders are at their present positions by
+        default.
         """
         collider_points = self._colliders if colliders is None else colliders
         return self.surface.points(positions.cpu().numpy(), collider_points)
@@ -160,7 +160,7 @@ class MeshContact(Potential):
         colliders: Points | None = None,
         min_separation: float = 0.0,
     ) -> float:
-        """Builds swept candidates between two (3, N) positions, and asks them.
+        """Build swept candidates between two (3, N) positions, and test them.
 
         Args:
             colliders: (C, 3) positions of colliders at the end; None where they stay.

@@ -75,7 +75,7 @@ class NormalCollisions:
             area_weighted: whether weights are areas, each counted once; else they are counts.
             surface: the collision surface. Its connected parts that are near at rest push from
                 nearer (``kernels/rest_distance``), and attached parts may pass through others;
-                None knows of neither.
+                None for neither.
         """
         points = np.ascontiguousarray(points)
         contributions = _contributions(candidates, points, mesh, distances, area_weighted)

@@ -16,8 +16,8 @@ from .candidates import Candidates
 from .surface import CollisionSurface
 from .topology import Points, Values
 
-# In edges at a point, how far it may leave the straight path that candidates were built along; and
-# at most so many times as far, where its velocity changes much.
+# The allowed deviation from the straight path of the candidates, in edges at a point; and the
+# largest factor on it for points with large changes of velocity.
 DEVIATION_RATIO, MAX_GROWTH = 0.03, 4.0
 # The same in the radius at a point, where that is farther: a chair with bevels takes 2.2 s in place
 # of 3.5. At a whole radius monkeys take a fifth longer than at half of one or at none.
@@ -59,7 +59,7 @@ class PersistentCandidates:
         self.begin(np.zeros((len(radii), 3)))
 
     def begin(self, velocities: Points) -> None:
-        """Begins anew, with points that have (V, 3) velocities in m/s."""
+        """Forget all candidates, and set (V, 3) velocities of points in m/s."""
         count = len(velocities)
         self.candidates = Candidates.none()
         #: (K,) lower bounds of the distances of pairs, in metres; users of the candidates update
@@ -107,8 +107,8 @@ class PersistentCandidates:
     def add_reachable(
         self, points: Points, reaches: Values, which: NDArray[np.bool_], swept: Sweep | None = None
     ) -> Sweep:
-        """Adds the pairs of some points that may come close when none gets farther than (V,)
-        ``reaches`` metres from where it is, on whatever path.
+        """Add the pairs of some points that may come close on any path, if no point gets farther
+        than (V,) ``reaches`` metres from its position.
 
         Args:
             which: (V,) those.
@@ -181,7 +181,7 @@ class PersistentCandidates:
             which: (V,) mask of the D points.
             deviations: (D,) by which they leave them in the first of steps, in metres.
         """
-        # As a velocity that changes by as much in each of them leads away.
+        # The deviation by a constant change of velocity in each step.
         changes = np.maximum(step * self._changes[which], deviations)
         expected = 0.5 * steps * (steps + 1) * changes
         least = self._least_allowed[which]

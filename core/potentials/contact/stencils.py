@@ -99,7 +99,7 @@ class PairHessians(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class HessianFactors:
-    """The matrix of Σ w (Σ_i r_i · x_i)²: positive semi-definite, whatever the rows are.
+    """Return the matrix of Σ w (Σ_i r_i · x_i)², positive semi-definite for any rows.
 
     Args:
         vertices: (K, 4) that each pair lies between; any may be there twice.

@@ -25,11 +25,11 @@ from ...scene.start_shape import start_positions
 from ...state import State
 from .topology import Points, Topology, topology
 
-# Pairs of attached objects that are told apart, one a bit.
+# The most distinct pairs of attached objects, one bit each.
 MAX_BITS = 63
 # Attached objects that are nearer at the start than this ratio of d̂ touch there.
 TOUCHING_RATIO = 0.01
-# Points that are carried by attached vertices but for less are attached.
+# The largest weight of unattached vertices at an attached point.
 ROUNDING_RATIO = 1e-9
 
 Triangles = NDArray[np.int32]

@@ -40,7 +40,7 @@ PAIRS_PER_THREAD = 2_000
 # The most rounds of divisions: nodes that stop earlier may block others, which a new round finds.
 # At last all are that may come close to anything.
 MAX_DIVISIONS = 9
-# A tet keeps this ratio of its volume in a move; the step sizes of its corners are halved so often
+# The ratio of its volume that a tet keeps in a move, and the halvings of its corners' step sizes
 # before they are zero.
 LEAST_VOLUME_RATIO, MAX_HALVINGS = 0.1, 4
 # A length of practically zero, in metres.
@@ -140,7 +140,7 @@ class TruncatedMotion:
             nodes, points: (N, 3) and (V, 3) where they are, in metres.
             moves: (N, 3) of nodes; changed where they are pushed apart.
             mobility: (N,) in metres a newton over the step; zero for prescribed nodes.
-            least: in metres, below which nothing tells distances from rounding.
+            least: the distance that rounding can resolve, in metres.
             step: in seconds.
             flat: tets that may be pressed flat, and how many those are.
             longest: in metres; where anything is in the way, no move is longer.
