@@ -48,6 +48,11 @@ class TensorChannel:
         first, second, part = self._around(frame, fraction)
         return self.samples[first].lerp(self.samples[second], part)
 
+    def write(self, frame: int, fraction: float, out: Tensor) -> None:
+        """Write the value at that time into a tensor."""
+        first, second, part = self._around(frame, fraction)
+        torch.lerp(self.samples[first], self.samples[second], part, out=out)
+
     def rate(self, frame: int, fraction: float, frame_seconds: float) -> Tensor:
         """Return the rate of change per second at that time, in a frame of ``frame_seconds``;
         read-only."""

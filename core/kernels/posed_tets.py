@@ -80,6 +80,19 @@ def write_held_shapes(
     tets.forget_passes(is_written=True)
 
 
+@compiled(inline=True)
+def _exceeds(j: float, trace: float, least: float) -> bool:
+    """Whether the smallest stretch is surely above ``least``: it is J over the product of the
+    others, which is half |F|² = ``trace`` at most."""
+    return 2.0 * j > least * trace
+
+
+@compiled()
+def _is_squeezed(f: Any, least: float) -> bool:
+    """Whether a deformation gradient may have a stretch below ``least``."""
+    return not _exceeds(determinant(f, cofactors(f)), contraction(f, f), least)
+
+
 @compiled()
 def held_shape(f: Any, least: float) -> Any:
     """F⁻¹ and det F of a deformation gradient whose stretches are raised to ``least``.
@@ -89,8 +102,7 @@ def held_shape(f: Any, least: float) -> Any:
     """
     c, m = cofactors(f), squared(f)
     j, trace = determinant(f, c), m[0] + m[3] + m[5]
-    # The smallest stretch is J over the product of the others, which is half |F|² at most.
-    if 2.0 * j > least * trace:
+    if _exceeds(j, trace, least):
         return scaled(1.0 / j, transposed(c)), j
     minors = symmetric_cofactors(m)
     second, third = minors[0] + minors[3] + minors[5], j * j
@@ -237,11 +249,24 @@ class PosedTetsKernel:
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
         x, y, energies = positions.numpy(), rest.numpy(), self._forces[0]
         _energies(x, y, self._corners, *self._law, energies)
-        if (held := self._held) is None:
-            return float(energies.sum())
-        energies[held.which] = 0.0
-        others = float(energies.sum())
-        return others + _held_energy(x, y, self._corners, *self._law, *_arguments(held))
+        self._hold_apart(x, y, energies)
+        return float(energies.sum())
+
+    def energy_change(self, positions: Tensor, before: Tensor, after: Tensor) -> float:
+        """The energy at (3, N) positions of tets that rest at ``after``, (3, N), less that of tets
+        that rest at ``before``, in joules."""
+        use_threads(self._corners.shape[1], TETS_PER_THREAD)
+        x, y, z = positions.numpy(), before.numpy(), after.numpy()
+        energies = self._forces[:2]
+        _energy_pairs(x, y, z, self._corners, *self._law, energies)
+        self._hold_apart(x, y, energies[0])
+        self._hold_apart(x, z, energies[1])
+        return float((energies[1] - energies[0]).sum())
+
+    def _hold_apart(self, x: NDArray[Any], rest: NDArray[Any], energies: NDArray[Any]) -> None:
+        """Write the energies of held tets among (M,) of all."""
+        if (held := self._held) is not None:
+            _held_energies(x, rest, self._corners, *self._law, *_arguments(held), energies)
 
 
 def _arguments(held: HeldShapes) -> tuple[Any, ...]:
@@ -308,11 +333,11 @@ def _held_forces(
     """Write the forces of held tets, less their forces at rest."""
     sixth = out.dtype.type(1.0 / 6.0)
     for index in range(which.shape[0]):
-        e = which[index]
+        e, g = which[index], matrix_in(gradients, index)
         d, d_rest = tet_edges(positions, corners, e), tet_edges(rest, corners, e)
-        metric, inverse_volume = _held_rest(
-            d_rest, matrix_in(gradients, index), volumes[index], least
-        )
+        if not _is_squeezed(matmul3(d_rest, g), least):
+            continue
+        metric, inverse_volume = _held_rest(d_rest, g, volumes[index], least)
         mu, lam = moduli[0, e], moduli[1, e]
         forces = tet_forces(d, metric, inverse_volume, law, low, high, mu, lam, sixth)
         at_rest = tet_forces(
@@ -327,14 +352,41 @@ def _energies(
 ) -> None:
     """(M,) energies where no tet is held, in J."""
     for e in shared_range(corners.shape[1]):
-        m = _rest_metric(tet_edges(rest, corners, e))
-        metric = symmetric(m[0], m[1], m[2], m[3], m[4], m[5])
         d, mu, lam = tet_edges(positions, corners, e), moduli[0, e], moduli[1, e]
-        out[e] = tet_energy(d, metric, m[6], law, low, high, mu, lam)
+        out[e] = _posed_energy(d, tet_edges(rest, corners, e), law, low, high, mu, lam)
+
+
+@compiled(parallel=True)
+def _energy_pairs(
+    positions: Any,
+    first: Any,
+    second: Any,
+    corners: Any,
+    moduli: Any,
+    law: int,
+    low: Any,
+    high: Any,
+    out: Any,
+) -> None:
+    """(2, M) energies by two places where vertices rest, where no tet is held, in J."""
+    for e in shared_range(corners.shape[1]):
+        d, mu, lam = tet_edges(positions, corners, e), moduli[0, e], moduli[1, e]
+        out[0, e] = _posed_energy(d, tet_edges(first, corners, e), law, low, high, mu, lam)
+        out[1, e] = _posed_energy(d, tet_edges(second, corners, e), law, low, high, mu, lam)
+
+
+@compiled(inline=True)
+def _posed_energy(
+    d: Any, d_rest: Any, law: int, low: Any, high: Any, mu: Any, lam: Any
+) -> Any:
+    """The energy of a tet by its edges and those at rest, in J."""
+    m = _rest_metric(d_rest)
+    metric = symmetric(m[0], m[1], m[2], m[3], m[4], m[5])
+    return tet_energy(d, metric, m[6], law, low, high, mu, lam)
 
 
 @compiled()
-def _held_energy(
+def _held_energies(
     positions: Any,
     rest: Any,
     corners: Any,
@@ -348,20 +400,19 @@ def _held_energy(
     least: float,
     rest_low: Any,
     rest_high: Any,
-) -> float:
-    """Energy of held tets in J, less the work of their forces at rest."""
-    total = 0.0
-    sixth = moduli.dtype.type(1.0 / 6.0)
+    out: Any,
+) -> None:
+    """Write the energies of held tets in J, less the work of their forces at rest."""
+    sixth = out.dtype.type(1.0 / 6.0)
     for index in range(which.shape[0]):
-        e = which[index]
+        e, g = which[index], matrix_in(gradients, index)
         d, d_rest = tet_edges(positions, corners, e), tet_edges(rest, corners, e)
-        metric, inverse_volume = _held_rest(
-            d_rest, matrix_in(gradients, index), volumes[index], least
-        )
+        if not _is_squeezed(matmul3(d_rest, g), least):
+            continue
+        metric, inverse_volume = _held_rest(d_rest, g, volumes[index], least)
         mu, lam = moduli[0, e], moduli[1, e]
         at_rest = tet_forces(
             d_rest, metric, inverse_volume, law, rest_low, rest_high, mu, lam, sixth
         )
-        total += tet_energy(d, metric, inverse_volume, law, low, high, mu, lam)
-        total -= contraction(at_rest, d)
-    return total
+        energy = tet_energy(d, metric, inverse_volume, law, low, high, mu, lam)
+        out[e] = energy - contraction(at_rest, d)

@@ -162,8 +162,8 @@ class CarriedDamping(PrescribedPotential):
         self._force: Tensor | None = None
         #: (3, 3 G + N) centre, velocity and angular velocity of each group, then the force by
         #: non-rigid motion, in newtons.
-        self.parameters = self.at(0, 0.0)
         self._start = torch.zeros_like(system.rest_positions())
+        self.parameters = self.at(0, 0.0)
 
     @staticmethod
     def of(system: Nodes) -> CarriedDamping | None:
@@ -192,24 +192,30 @@ class CarriedDamping(PrescribedPotential):
         return self._quantities(damping, mass * self._system.free, ratio, channels)
 
     def at(self, frame: int, fraction: float) -> Tensor:
+        out = self._start.new_empty(3, 3 * len(self._counts) + self._system.vertex_count)
+        self._write(frame, fraction, out)
+        return out
+
+    def _write(self, frame: int, fraction: float, out: Tensor) -> None:
+        """Write the parameters at that time into a tensor."""
         number = self._number_of(fraction)
         if (frame, number) != self._present[0]:
             self._present = (frame, number), self._interval_in((frame, number), self.quantities)
         interval, part = self._present[1], fraction * self._intervals - number
-        if not self._has_loops:
-            return self._without_set_down(self._parameters_at(interval, frame, part), frame)
-        per_second = self._intervals / self._system.frame_times.of(frame)
-        out = interval.centre.new_empty(3, 3 * len(self._counts) + self._system.vertex_count)
-        arrays: list[Any] = [*interval.arrays, self._group_array, MIN_INERTIA_RATIO, out.numpy()]
-        loops.write_parameters(part, per_second, *arrays)
-        return self._without_set_down(out, frame)
+        if self._has_loops:
+            per_second = self._intervals / self._system.frame_times.of(frame)
+            arrays: list[Any] = [*interval.arrays, self._group_array, MIN_INERTIA_RATIO]
+            loops.write_parameters(part, per_second, *arrays, out.numpy())
+        else:
+            out.copy_(self._parameters_at(interval, frame, part))
+        self._set_down_in(out, frame)
 
     def set_down(self, frame: int, where: slice) -> None:
         before, slices = self._set_down
         self._set_down = frame, [*(slices if before == frame else []), where]
 
-    def _without_set_down(self, parameters: Tensor, frame: int) -> Tensor:
-        """Parameters at a time in a frame, in which nothing carries bodies that are set down."""
+    def _set_down_in(self, parameters: Tensor, frame: int) -> None:
+        """Let nothing carry bodies that are set down in a frame, by its parameters."""
         at, slices = self._set_down
         for where in slices if at == frame else []:
             is_own = (self._vertices >= where.start) & (self._vertices < where.stop)
@@ -217,10 +223,9 @@ class CarriedDamping(PrescribedPotential):
             parameters[:, count + groups] = 0.0
             parameters[:, 2 * count + groups] = 0.0
             parameters[:, 3 * count :][:, where] = 0.0
-        return parameters
 
     def go_to(self, frame: int, fraction: float) -> None:
-        super().go_to(frame, fraction)
+        self._write(frame, fraction, self.parameters)
         self._time = frame, fraction
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:

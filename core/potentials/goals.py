@@ -115,6 +115,9 @@ class GoalSprings(PrescribedPotential):
     def of(system: Nodes, body: int, goals: Goals) -> GoalSprings:
         return GoalSprings(_GoalPoints.of(system, body, goals))
 
+    def go_to(self, frame: int, fraction: float) -> None:
+        self.channel.write(frame, fraction, self.parameters)
+
     def energy(self, positions: Tensor) -> Tensor:
         return self.energy_with(self.parameters, positions)
 
@@ -153,7 +156,9 @@ class GoalDamping(PrescribedPotential):
         self.goals = goals
         self._times = times
         #: ṫ, (3, P) in m/s.
-        self.parameters = self.at(0, 0.0)
+        self.parameters = self.at(0, 0.0).clone()
+        # Of the channel, which holds as long as it is the same one.
+        self._rate: Tensor | None = None
         self._time = 0, 0.0
         self._seconds = math.inf
         self._before = torch.zeros_like(self.parameters)
@@ -171,8 +176,15 @@ class GoalDamping(PrescribedPotential):
         return self.goals.targets.rate(frame, fraction, self._times.of(frame))
 
     def go_to(self, frame: int, fraction: float) -> None:
-        super().go_to(frame, fraction)
         self._time = frame, fraction
+        rate = self.at(frame, fraction)
+        if rate is not self._rate:
+            self.act(rate)
+            self._rate = rate
+
+    def act(self, parameters: Tensor) -> None:
+        super().act(parameters)
+        self._rate = None
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         self.goals.points.add_pulls(velocities, self.parameters, self.goals.damping, out)

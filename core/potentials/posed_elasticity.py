@@ -82,6 +82,9 @@ class PosedElasticity(Elasticity):
         self._rest_gradients = self.tets.shape_gradients[1:].clone()
         self._rest_volumes = self.tets.volumes.clone()
         self._placed = template.new_zeros(3, len(template))
+        # Where it rests before a change of the energy.
+        self._before = torch.zeros_like(self._placed)
+        self.parameters = self._placed[:, self._body].copy_(self.parameters)
         self._balance = torch.zeros_like(self._placed)
         # Range of J in which the law holds by which held tets push in the pose.
         self._valid_j = self.material.valid_j_range()
@@ -100,7 +103,7 @@ class PosedElasticity(Elasticity):
             self._set_material(replace(material, young=material.young * factors))
             self._held = _HeldTets(self.material, mesh, first, self._squeezed, template)
             self._posed_kernel = None
-        self.act(self.parameters)
+        self.act(self.channel.at(0, 0.0))
 
     def scale(self, parameters: Tensor) -> Tensor:
         return self.tets.template.new_ones(())
@@ -142,10 +145,17 @@ class PosedElasticity(Elasticity):
             return
         self._written.is_placed = True
         PrescribedPotential.act(self, parameters)
-        self._placed[:, self._body] = parameters
         self._written.is_current = False
         if self._written.is_asked_for_always or self._posed is None:
             self._write_rest_shapes()
+
+    def go_to(self, frame: int, fraction: float) -> None:
+        if self._posed is None or self._written.is_asked_for_always:
+            super().go_to(frame, fraction)
+            return
+        # Compiled loops take it from here.
+        self.channel.write(frame, fraction, self.parameters)
+        self._written.is_placed, self._written.is_current = True, False
 
     def energy(self, positions: Tensor) -> Tensor:
         if self._posed is not None and not self._written.is_current:
@@ -165,7 +175,11 @@ class PosedElasticity(Elasticity):
 
     def change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
         if self._posed is not None:
-            return self.energy_change(before, after, positions)
+            self._before[:, self._body] = before
+            self.act(after)
+            return positions.new_tensor(
+                self._posed.energy_change(positions, self._before, self._placed)
+            )
         # From one rest shape to the next: each takes longer than an energy.
         self.act(before)
         energy = self.energy(positions)

@@ -103,6 +103,17 @@ def test_a_change_of_the_pose_brings_in_the_difference_of_the_energies() -> None
     assert change != 0.0
 
 
+@pytest.mark.parametrize("squash", [1.0, 0.1, -0.7], ids=str)
+def test_a_change_between_two_poses_is_the_difference_of_two_energies(squash: float) -> None:
+    energy = posed(MESH.vertices, bent(1.5) * [squash, 1.0, 1.0])
+    positions = shaken(bent(0.5))
+    ends = energy.at(0, 0.9), energy.at(0, 1.0)
+    first, second = (float(energy.energy_with(end, positions)) for end in ends)
+    assert second != first
+    change = float(energy.change(*ends, positions))
+    assert change == pytest.approx(second - first, rel=1e-9, abs=1e-12 * abs(first))
+
+
 def test_half_as_large_it_vibrates_twice_as_fast() -> None:
     assert posed(MESH.vertices, 2.0 * MESH.vertices).frequency_ratio == 1.0
     ratio = posed(MESH.vertices, 0.5 * MESH.vertices).frequency_ratio
