@@ -17,6 +17,8 @@ from .continuous_collision import distance_lower_bound, pair_step_size, separati
 from .held_pairs import is_held, is_in_held_tet
 from .rest_distance import activation_distance
 
+NO_POINTS = ((0.0, 0.0, 0.0),) * 4
+
 
 @compiled()
 def deviation(point: Any, origin: Any, velocity: Any, time: float) -> float:
@@ -122,9 +124,8 @@ def deviations(path: Any, times: Any, bends: Any, first: int, last: int, out: An
 @compiled(parallel=True, allocates=True)
 def stay_separated(
     stencils: Any,
-    path: Any,
+    paths: Any,
     bends: Any,
-    reaches: Any,
     rest: Any,
     object_of: Any,
     distances: Any,
@@ -138,8 +139,8 @@ def stay_separated(
     that hardly deform.
 
     Args:
-        bends: (K + 1, V, 3) by ``path_bends``, in metres.
-        reaches: (V,) how far vertices come from where they begin, in metres.
+        paths: (V, K + 1, 3) positions in metres, vertex by vertex: pairs are scattered.
+        bends: (V, K + 1, 3) those of ``path_bends``, likewise.
         rest: (V, 3) where bodies are at rest.
         object_of: (V,) objects.
         distances: (O, O) how near those may come, in metres.
@@ -154,37 +155,27 @@ def stay_separated(
             a, b, c, d, are_edges = stencil(stencils, k)
             if is_in_held_tet(hold, a, b, c, d):
                 continue
-            start = four_points(path[0], a, b, c, d)
+            start = _corners(paths, 0, a, b, c, d)
             distance = distance_lower_bound(start, start, are_edges)
-            # Most are farther apart than they could come nearer.
-            if distance > (
-                distances[object_of[a], object_of[d]] + _together(reaches, a, b, c, d, are_edges)
-            ):
+            approach = _most_relative(paths, start, a, b, c, d, are_edges)
+            approach += _most_relative(bends, NO_POINTS, a, b, c, d, are_edges)
+            # Most are farther apart than they come nearer.
+            if distance > distances[object_of[a], object_of[d]] + approach:
                 continue
             min_distance = activation_distance(
                 rest, object_of, distances, are_joined, a, b, c, d, are_edges
             )
-            reach = bend = 0.0
-            for index in range(len(path)):
-                moves = (
-                    _displacement(path, 0, index, a),
-                    _displacement(path, 0, index, b),
-                    _displacement(path, 0, index, c),
-                    _displacement(path, 0, index, d),
-                )
-                reach = max(reach, relative_move(moves, are_edges))
-                bend = max(bend, relative_move(four_points(bends[index], a, b, c, d), are_edges))
-            if distance > min_distance + reach + bend:
+            if distance > min_distance + approach:
                 continue
             if object_of[a] == object_of[d] and is_held(
                 hold, rest, (a, b, c, d), are_edges, scratch[0], scratch[1]
             ):
                 continue
-            for piece in range(len(path) - 1):
-                start = four_points(path[piece], a, b, c, d)
-                end = four_points(path[piece + 1], a, b, c, d)
-                first = four_points(bends[piece], a, b, c, d)
-                second = four_points(bends[piece + 1], a, b, c, d)
+            for piece in range(paths.shape[1] - 1):
+                start = _corners(paths, piece, a, b, c, d)
+                end = _corners(paths, piece + 1, a, b, c, d)
+                first = _corners(bends, piece, a, b, c, d)
+                second = _corners(bends, piece + 1, a, b, c, d)
                 least = min_distance + max(
                     relative_move(first, are_edges), relative_move(second, are_edges)
                 )
@@ -198,16 +189,48 @@ def stay_separated(
 
 
 @compiled()
+def _corners(paths: Any, index: int, a: int, b: int, c: int, d: int) -> Any:
+    """Return the places of four vertices at one of the times of (V, K + 1, 3) paths."""
+    return (
+        vector_at(paths[a], index),
+        vector_at(paths[b], index),
+        vector_at(paths[c], index),
+        vector_at(paths[d], index),
+    )
+
+
+@compiled()
+def _most_relative(
+    paths: Any, origin: Any, a: int, b: int, c: int, d: int, are_edges: bool
+) -> float:
+    """The largest ``relative_move`` of a pair from four points, of all times, in metres."""
+    most = 0.0
+    for index in range(paths.shape[1]):
+        at = _corners(paths, index, a, b, c, d)
+        moves = (
+            minus(at[0], origin[0]),
+            minus(at[1], origin[1]),
+            minus(at[2], origin[2]),
+            minus(at[3], origin[3]),
+        )
+        most = max(most, _relative_square(moves, are_edges))
+    return math.sqrt(most)
+
+
+@compiled()
 def relative_move(moves: Any, are_edges: bool) -> float:
     """Return a bound on the approach of two parts with given moves of their four corners, in
     metres: the largest move of a corner relative to one of the other part.
     """
+    return math.sqrt(_relative_square(moves, are_edges))
+
+
+@compiled()
+def _relative_square(moves: Any, are_edges: bool) -> float:
     most = max(_square(minus(moves[0], moves[2])), _square(minus(moves[0], moves[3])))
     if are_edges:
-        most = max(most, _square(minus(moves[1], moves[2])), _square(minus(moves[1], moves[3])))
-    else:
-        most = max(most, _square(minus(moves[0], moves[1])))
-    return math.sqrt(most)
+        return max(most, _square(minus(moves[1], moves[2])), _square(minus(moves[1], moves[3])))
+    return max(most, _square(minus(moves[0], moves[1])))
 
 
 @compiled()
@@ -243,14 +266,6 @@ def min_clearances(
                 )
                 least = min(least, distance - min_distance)
         out[chunk] = least
-
-
-@compiled()
-def _together(lengths: Any, a: int, b: int, c: int, d: int, are_edges: bool) -> float:
-    """The largest of one part of a pair and of the other together."""
-    if are_edges:
-        return max(lengths[a], lengths[b]) + max(lengths[c], lengths[d])
-    return lengths[a] + max(lengths[b], lengths[c], lengths[d])
 
 
 @compiled()

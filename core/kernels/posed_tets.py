@@ -266,7 +266,7 @@ class PosedTetsKernel:
     def _hold_apart(self, x: NDArray[Any], rest: NDArray[Any], energies: NDArray[Any]) -> None:
         """Write the energies of held tets among (M,) of all."""
         if (held := self._held) is not None:
-            _held_energies(x, rest, self._corners, *self._law, *_arguments(held), energies)
+            _held_energies(x, rest, self._corners, *self._law, *(*_arguments(held), energies))
 
 
 def _arguments(held: HeldShapes) -> tuple[Any, ...]:
@@ -376,9 +376,7 @@ def _energy_pairs(
 
 
 @compiled(inline=True)
-def _posed_energy(
-    d: Any, d_rest: Any, law: int, low: Any, high: Any, mu: Any, lam: Any
-) -> Any:
+def _posed_energy(d: Any, d_rest: Any, law: int, low: Any, high: Any, mu: Any, lam: Any) -> Any:
     """The energy of a tet by its edges and those at rest, in J."""
     m = _rest_metric(d_rest)
     metric = symmetric(m[0], m[1], m[2], m[3], m[4], m[5])

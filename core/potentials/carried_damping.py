@@ -204,8 +204,9 @@ class CarriedDamping(PrescribedPotential):
         interval, part = self._present[1], fraction * self._intervals - number
         if self._has_loops:
             per_second = self._intervals / self._system.frame_times.of(frame)
-            arrays: list[Any] = [*interval.arrays, self._group_array, MIN_INERTIA_RATIO]
-            loops.write_parameters(part, per_second, *arrays, out.numpy())
+            arguments: list[Any] = [*interval.arrays, self._group_array, MIN_INERTIA_RATIO]
+            arguments.append(out.numpy())
+            loops.write_parameters(part, per_second, *arguments)
         else:
             out.copy_(self._parameters_at(interval, frame, part))
         self._set_down_in(out, frame)

@@ -41,8 +41,9 @@ MAX_COARSE_POSITIONS = 9
 LEAST_CLEARANCE = 1e-300
 # A surface with more pairs a triangle that may come near each other is fine.
 FINE_RATIO = 4.0
-# The largest deviation of a trajectory from its secant in mean edges; otherwise it is split.
-MAX_DEVIATION_RATIO = 0.25
+# The largest deviation of a trajectory from its secant, and the largest mean displacement, in mean
+# edges; otherwise it is split. The two halves of what a cape sweeps have an eighth of the pairs.
+MAX_DEVIATION_RATIO, MAX_DISPLACEMENT_RATIO = 0.25, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,8 +137,7 @@ class Clearance:
         )
         edges = surface.edges[surface.edges[:, 0] < surface.body_count]
         lengths = np.linalg.norm(surface.rest[edges[:, 0]] - surface.rest[edges[:, 1]], axis=1)
-        # In metres; trajectories that deviate more are split.
-        self._max_deviation = MAX_DEVIATION_RATIO * float(lengths.mean())
+        self._edge_length = float(lengths.mean())
         counts = np.bincount(surface.object_of, minlength=len(surface.names))
         self._offsets = np.concatenate([[0], np.cumsum(counts)])
         self._nonempty = np.flatnonzero(counts)
@@ -264,16 +264,19 @@ class Clearance:
     ) -> Candidates | None:
         """Candidates at the last of some times, found with a ``margin``; None where anything came
         near on the trajectory to it."""
+        start, end = trajectory.position_at(first), trajectory.position_at(last)
         deviations = trajectory.deviations(first, last)
-        if last - first > 1 and deviations.max() > self._max_deviation:
+        if last - first > 1 and (
+            deviations.max() > MAX_DEVIATION_RATIO * self._edge_length
+            or np.linalg.norm(end - start, axis=1).mean()
+            > MAX_DISPLACEMENT_RATIO * self._edge_length
+        ):
             middle = (first + last) // 2
             if self._collision_free_candidates(trajectory, first, middle, broad_phase) is None:
                 return None
             return self._collision_free_candidates(trajectory, middle, last, broad_phase, margin)
         radii = (1.0 + margin) * self._radii + deviations
-        candidates = broad_phase.candidates(
-            trajectory.position_at(first), trajectory.position_at(last), radii, 1.0 + margin
-        )
+        candidates = broad_phase.candidates(start, end, radii, 1.0 + margin)
         return candidates if self._stay_separated(candidates, trajectory, first, last) else None
 
     def _stay_separated(
@@ -281,17 +284,13 @@ class Clearance:
     ) -> bool:
         if len(candidates) == 0:
             return True
-        path = np.stack([trajectory.position_at(index) for index in range(first, last + 1)])
-        bends = trajectory.bends[first : last + 1]
-        reaches, most_bent = (
-            np.sqrt(np.einsum("kvi,kvi->kv", part, part).max(axis=0))
-            for part in (path - path[0], bends)
-        )
+        path = [trajectory.position_at(index) for index in range(first, last + 1)]
+        bends = np.ascontiguousarray(trajectory.bends[first : last + 1].swapaxes(0, 1))
         separated = np.empty(CHUNKS, dtype=np.int64)
         use_threads(len(candidates), PAIRS_PER_THREAD)
         arguments = (
             candidates.stencils(self.surface.edges, self.surface.triangles),
-            *(path, bends, reaches + most_bent),
+            *(np.stack(path, axis=1), bends),
             *(self.surface.rest, self.surface.object_of, self._distances),
             self.surface.are_joined,
         )

@@ -84,11 +84,14 @@ def test_the_own_way_is_that_of_the_vertex_that_leaves_the_others() -> None:
 
 
 def separated(path, bends, out) -> None:
-    aside = np.linalg.norm(bends, axis=2).max(axis=0)
-    reaches = np.linalg.norm(path - path[0], axis=2).max(axis=0) + aside
     distances = np.full((2, 2), REACH)
     rest = (FIN, OBJECTS, distances, SEPARATE, no_hold(len(FIN)))
-    stay_separated(PAIRS, path, bends, reaches, *rest, out)
+    stay_separated(PAIRS, by_vertex(path), by_vertex(bends), *rest, out)
+
+
+def by_vertex(path: np.ndarray) -> np.ndarray:
+    """(V, K, 3) places of a path."""
+    return np.ascontiguousarray(path.swapaxes(0, 1))
 
 
 @pytest.mark.parametrize("last", [(0.05, 0.0), (0.0, 0.0)])
@@ -146,9 +149,8 @@ def test_any_end_of_two_edges_that_bends_towards_the_other_counts(corner: int) -
     objects, distances = np.array([0, 0, 1, 1], dtype=np.int32), np.full((2, 2), REACH)
     for bend, is_apart in ((0.0985, 1), (0.0995, 0)):
         bends[1, corner, 2] = bend
-        reaches, out = np.linalg.norm(bends, axis=2).max(axis=0), np.empty(1, dtype=np.int64)
-        rest = (BARS, path, bends, reaches, places, objects, distances, SEPARATE, no_hold(4))
-        stay_separated(*rest, out)
+        out, paths = np.empty(1, dtype=np.int64), (by_vertex(path), by_vertex(bends))
+        stay_separated(BARS, *paths, places, objects, distances, SEPARATE, no_hold(4), out)
         assert out[0] == is_apart
 
 
