@@ -61,8 +61,8 @@ class MoveCheck:
         may_collide = surface.group_collisions(surface.can_collide)
         followed, meeting, first, second = follow_pairs(
             *(order, parts, kinds, low, high, surface.group_of, may_collide),
-            np.bitwise_and.reduce(surface.spared[parts], axis=1),
-            np.tile(surface.spared_bits, (2, 2)),
+            np.bitwise_and.reduce(surface.exempt[parts], axis=1),
+            np.tile(surface.exempt_bits, (2, 2)),
             *(np.ascontiguousarray(before), np.ascontiguousarray(after)),
         )
         self.pairs += followed
@@ -101,8 +101,8 @@ def follow_pairs(
     high: Any,
     group_of: Any,
     may_collide: Any,
-    spared: Any,
-    spared_bits: Any,
+    exempt: Any,
+    exempt_bits: Any,
     before: Any,
     after: Any,
 ) -> Any:
@@ -114,7 +114,7 @@ def follow_pairs(
         parts, kinds: (P, 3) corners and (P,) the number of them.
         low, high: (P, 3) of the swept boxes.
         group_of, may_collide: (V,) groups of vertices, and (G, G) whether two may collide.
-        spared, spared_bits: (P,) bits of parts, and (G, G) those of two groups with which a part
+        exempt, exempt_bits: (P,) bits of parts, and (G, G) those of two groups with which a part
             goes through the other group, since it is attached to that.
     """
     followed, meeting, first, second = 0, 0, -1, -1
@@ -129,7 +129,7 @@ def follow_pairs(
             group, other_group = group_of[parts[one, 0]], group_of[parts[other, 0]]
             if not may_collide[group, other_group]:
                 continue
-            if (spared[one] | spared[other]) & spared_bits[group, other_group]:
+            if (exempt[one] | exempt[other]) & exempt_bits[group, other_group]:
                 continue
             if _share_corner(parts, one, other):
                 continue

@@ -105,7 +105,7 @@ class LeastControlSearch:
         excess: the size of a residual relative to an acceptable one.
         trial: the norm of the change of residuals for finite differences.
         max_runs: simulations at most.
-        heard: is called with the residual of each tried point and base point, and with the
+        report: is called with the residual of each tried point and base point, and with the
             progress from 0 to 1.
     """
 
@@ -115,9 +115,9 @@ class LeastControlSearch:
         excess: Callable[[Tensor], float],
         trial: float,
         max_runs: int,
-        heard: Callable[[Tensor, float], object],
+        report: Callable[[Tensor, float], object],
     ) -> None:
-        self._problem, self._excess, self._heard = problem, excess, heard
+        self._problem, self._excess, self._report = problem, excess, report
         self._trial, self._max_runs, self._runs = trial, max_runs, 0
         # A lower bound of |J|.
         self._largest = 0.0
@@ -160,7 +160,7 @@ class LeastControlSearch:
     def _at(self, control: Tensor) -> _Point:
         self._runs += 1
         residual, pull = self._problem.linearized(control)
-        self._heard(residual, self._runs / self._max_runs)
+        self._report(residual, self._runs / self._max_runs)
         return _Point(control, residual, pull, pull(residual))
 
     def _newton_step(self, point: _Point, weight: float) -> tuple[Tensor, float]:
@@ -187,7 +187,7 @@ class LeastControlSearch:
         length = float(direction.norm())
         size = self._trial / max(self._largest * length, TINY)
         changed = self._problem.residual(point.control + size * direction)
-        self._heard(point.residual, self._runs / self._max_runs)
+        self._report(point.residual, self._runs / self._max_runs)
         image = (changed - point.residual) / size
         self._largest = max(self._largest, float(image.norm()) / max(length, TINY))
         return image
@@ -356,7 +356,7 @@ class _Search:
         """The best from a control."""
         before, left = self.runs, self._max_runs - self.runs
 
-        def heard(residual: Tensor, done: float) -> None:
+        def report(residual: Tensor, done: float) -> None:
             if self._observe is not None:
                 self._observe(problem.farthest(residual), (before + done * left) / self._max_runs)
 
@@ -364,7 +364,7 @@ class _Search:
             return problem.farthest(residual) / self._near
 
         trial = self._trial * float(problem.weights.norm())
-        best = LeastControlSearch(problem, excess, trial, left, heard).minimized(start)
+        best = LeastControlSearch(problem, excess, trial, left, report).minimized(start)
         self.runs += best.runs
         return best
 

@@ -112,36 +112,39 @@ class TransposedSolve:
         self._solver.prepare(self._matrix, objective.unknowns(positions))
 
     def solve(
-        self, rhs: Tensor, more: Callable[[Tensor], Tensor] | None = None, what: str = ""
+        self, rhs: Tensor, extra_product: Callable[[Tensor], Tensor] | None = None, name: str = ""
     ) -> Tensor:
-        """(3, N) λ with H λ + more(λ) = g, zero where vertices are pinned.
+        """Return (3, N) λ with H λ + extra_product(λ) = g, zero at pinned vertices.
 
-        With ``more``, which need not be symmetric, by conjugate residuals preconditioned by H.
+        With ``extra_product``, which need not be symmetric, conjugate residuals are preconditioned
+        by H.
 
         Args:
             rhs: (3, N) g.
-            more: a function of (3, N) tensors that is added to H.
-            what: is solved for, in messages.
+            extra_product: a function of (3, N) tensors that is added to H.
+            name: the name of the solution in messages.
 
         Raises:
             InstabilityError: when H is not positive definite, or no solution is found.
         """
         unknown = self._objective.unknowns(rhs)
-        if more is None or not bool(unknown.any()):
-            return self._objective.vectors(self._solved(unknown, TOLERANCE, what))
+        if extra_product is None or not bool(unknown.any()):
+            return self._objective.vectors(self._solved(unknown, TOLERANCE, name))
         product = self.product()
 
         def image(vector: Tensor) -> Tensor:
-            return product(vector) + self._objective.unknowns(more(self._objective.vectors(vector)))
+            return product(vector) + self._objective.unknowns(
+                extra_product(self._objective.vectors(vector))
+            )
 
         solution = conjugate_residuals(
-            image, self.about(what), unknown, self.scale(), RESIDUAL_TOLERANCE
+            image, self.about(name), unknown, self.scale(), RESIDUAL_TOLERANCE
         )
         if solution is not None:
             return self._objective.vectors(solution)
         raise InstabilityError(
             f"{self._objective.system.names}: no gradient, since the derivative of friction or of "
-            f"force fields was not solved for {what} within {MAX_DIRECTIONS} directions. Use more "
+            f"force fields was not solved for {name} within {MAX_DIRECTIONS} directions. Use more "
             "substeps, or weaker fields."
         )
 
@@ -150,9 +153,9 @@ class TransposedSolve:
         diagonal = self._matrix.diagonal_blocks().diagonal(dim1=1, dim2=2)
         return diagonal.clamp(min=torch.finfo(diagonal.dtype).tiny).rsqrt()
 
-    def about(self, what: str) -> Callable[[Tensor], Tensor]:
+    def about(self, name: str) -> Callable[[Tensor], Tensor]:
         """Return the map from (n, 3) vectors to approximate products with the inverse of H."""
-        return lambda vector: self._solved(vector, PRECONDITIONER_TOLERANCE, what)
+        return lambda vector: self._solved(vector, PRECONDITIONER_TOLERANCE, name)
 
     def product(self) -> Callable[[Tensor], Tensor]:
         """Return the map from (n, 3) vectors to their products with H."""
@@ -161,9 +164,11 @@ class TransposedSolve:
         blocks = matrix.values.cpu().numpy().reshape(-1, 3, 3)
         whole = sparse.bsr_array((blocks, pattern.columns, pattern.offsets), shape)
         if len(matrix.off_pattern):
-            more = matrix.off_pattern
-            values = more.values.reshape(-1, 3, 3)
-            whole = whole + sparse.bsr_array((values, more.columns, more.offsets), shape)
+            off_pattern = matrix.off_pattern
+            values = off_pattern.values.reshape(-1, 3, 3)
+            whole = whole + sparse.bsr_array(
+                (values, off_pattern.columns, off_pattern.offsets), shape
+            )
 
         def image(vector: Tensor) -> Tensor:
             out = torch.as_tensor(whole @ vector.numpy().ravel()).view(-1, 3)
@@ -173,11 +178,11 @@ class TransposedSolve:
 
         return image
 
-    def _solved(self, rhs: Tensor, tolerance: float, what: str) -> Tensor:
+    def _solved(self, rhs: Tensor, tolerance: float, name: str) -> Tensor:
         solution = self._solver.solve(rhs, tolerance, 0.0)
         if solution.end != "converged":
             raise InstabilityError(
-                f"{self._objective.system.names}: no gradient, since {what} is not a strict "
+                f"{self._objective.system.names}: no gradient, since {name} is not a strict "
                 "minimum of the energy. A body slides freely or is about to buckle, or the step "
                 "ended too early at a contact. Pin the body, use more substeps, add damping, or "
                 "lower the integrator's tolerance."
@@ -439,10 +444,10 @@ class ImplicitRun:
         if contact is not None:
             contact.begin(positions, plain, quantities, *stage.when)
         solve.prepare(positions, contact)
-        more = None
+        extra_product = None
         if self._gradients.has_friction(positions, quantities):
-            more = FrictionChange(self._gradients, objective, positions, plain, quantities)
-        return solve.solve(rhs, more, f"frame {step.frame + 1}")
+            extra_product = FrictionChange(self._gradients, objective, positions, plain, quantities)
+        return solve.solve(rhs, extra_product, f"frame {step.frame + 1}")
 
 
 def _plain(value: Any) -> Any:

@@ -63,9 +63,9 @@ class Trajectories(NamedTuple):
         groups: (V,) of vertices.
         rest_dhats: (G, G) at which two groups push, in metres, where parts that are near at rest do
             from nearer (``rest_distance``) and are searched there; else zero.
-        spared: (V,) bits; an edge, a face or a vertex with the bit of a pair of groups at all
+        exempt: (V,) bits; an edge, a face or a vertex with the bit of a pair of groups at all
             corners passes through the other group.
-        bits: (G, G) of two groups, zero where nothing is spared.
+        bits: (G, G) of two groups, zero where no part is exempt.
     """
 
     before: Any
@@ -76,7 +76,7 @@ class Trajectories(NamedTuple):
     rest: Any
     groups: Any
     rest_dhats: Any
-    spared: Any
+    exempt: Any
     bits: Any
 
 
@@ -232,7 +232,7 @@ def are_within_radii(
     in metres."""
     radii = trajectories.radii
     bit = trajectories.bits[trajectories.groups[a], trajectories.groups[d]]
-    if bit != 0 and _is_spared(trajectories.spared, bit, a, b, c, d, are_edges):
+    if bit != 0 and _is_exempt(trajectories.exempt, bit, a, b, c, d, are_edges):
         return False
     if are_edges:
         radius_sum = max(radii[a], radii[b]) + max(radii[c], radii[d]) + extra
@@ -259,11 +259,11 @@ def _shortened(trajectories: Any, a: int, b: int, c: int, d: int, are_edges: boo
 
 
 @compiled(inline=True)
-def _is_spared(spared: Any, bit: int, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
+def _is_exempt(exempt: Any, bit: int, a: int, b: int, c: int, d: int, are_edges: bool) -> bool:
     """Whether one of two parts goes through the other's group."""
     if are_edges:
-        return (spared[a] & spared[b] & bit) != 0 or (spared[c] & spared[d] & bit) != 0
-    return (spared[a] & bit) != 0 or (spared[b] & spared[c] & spared[d] & bit) != 0
+        return (exempt[a] & exempt[b] & bit) != 0 or (exempt[c] & exempt[d] & bit) != 0
+    return (exempt[a] & bit) != 0 or (exempt[b] & exempt[c] & exempt[d] & bit) != 0
 
 
 @compiled()

@@ -239,8 +239,8 @@ def _chosen(
         if not is_affordable:
             reason = "the mesh is dense and a simpler copy intersects itself"
             return None, Verdict("tetrahedra", reason)
-    spared = exempt_crossings(touching)
-    return spared, Verdict("mesh" if spared is touching else "crossing")
+    exempted = exempt_crossings(touching)
+    return exempted, Verdict("mesh" if exempted is touching else "crossing")
 
 
 def _with_finer_triangles(touching: ContactSurface, borne: ContactSurface) -> ContactSurface:

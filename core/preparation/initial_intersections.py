@@ -251,11 +251,11 @@ def _bodies_to_exempt(
 
 
 def _without_self_contact(scene: Scene, bodies: set[int]) -> Scene:
-    spared = [
+    exempted = [
         replace(body, self_contact=False) if index in bodies else body
         for index, body in enumerate(scene.bodies)
     ]
-    return replace(scene, bodies=spared)
+    return replace(scene, bodies=exempted)
 
 
 def _above_ground(scene: Scene) -> Scene:

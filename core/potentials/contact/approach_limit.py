@@ -127,7 +127,7 @@ class ApproachLimit:
         self._piece, self._object = piece_of[leading], surface.object_of[leading]
         self._group = surface.group_of[leading]
         #: Attached parts pass through the object that they are attached to.
-        self._spared = np.bitwise_and.reduce(surface.spared[self._ends], axis=1)
+        self._exempt = np.bitwise_and.reduce(surface.exempt[self._ends], axis=1)
         self._can_meet = surface.group_collisions(surface.can_collide)
         self._self_collides = np.diag(self._can_meet)[self._group]
         self._thickness = self._thicknesses(piece_of, triangles, default_thickness)
@@ -403,8 +403,8 @@ class ApproachLimit:
         approaches in metres, and the fractions of the motion at which they collide."""
         normals = [self._normals(motion.points, element) for element in (first, second)]
         objects = [self._surface.object_of[self._ends[element, 0]] for element in (first, second)]
-        spared = (self._spared[first] | self._spared[second]) & self._surface.spared_bits[*objects]
-        faces = (np.einsum("ki,ki->k", *normals) < 0.0) & (spared == 0)
+        exempt = (self._exempt[first] | self._exempt[second]) & self._surface.exempt_bits[*objects]
+        faces = (np.einsum("ki,ki->k", *normals) < 0.0) & (exempt == 0)
         indices = np.flatnonzero(faces)
         meeting = meeting[indices]
         closing, is_ahead = np.full(len(indices), np.inf), np.ones(len(indices), dtype=bool)

@@ -85,7 +85,7 @@ class BroadPhase:
             metres; None is nowhere.
         rest_dhats: (G, G) at which groups push, in metres, where parts that are near at ``points``
             do from nearer, else zero; None is nowhere.
-        spared, bits: (V,) and (G, G) masks of parts that pass through other groups, as in
+        exempt, bits: (V,) and (G, G) masks of parts that pass through other groups, as in
             ``Trajectories``.
     """
 
@@ -98,7 +98,7 @@ class BroadPhase:
         can_collide: NDArray[np.bool_],
         extras: NDArray[np.float64] | None = None,
         rest_dhats: NDArray[np.float64] | None = None,
-        spared: NDArray[np.int64] | None = None,
+        exempt: NDArray[np.int64] | None = None,
         bits: NDArray[np.int64] | None = None,
     ) -> None:
         self._edges = np.ascontiguousarray(edges, dtype=np.int32)
@@ -118,7 +118,7 @@ class BroadPhase:
         self._rest_dhats = np.zeros(shape) if rest_dhats is None else rest_dhats
         self._pair_data = (
             *(points, np.ascontiguousarray(group_of, dtype=np.int32), self._rest_dhats),
-            np.zeros(len(points), dtype=np.int64) if spared is None else spared,
+            np.zeros(len(points), dtype=np.int64) if exempt is None else exempt,
             np.zeros(shape, dtype=np.int64) if bits is None else bits,
         )
         self._vertex_counts = np.bincount(tree_of, minlength=len(firsts))

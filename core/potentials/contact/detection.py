@@ -47,7 +47,7 @@ class Detection:
             surface.group_collisions(surface.can_collide),
             SEARCH_RADIUS_RATIO * np.tile(extras, (2, 2)),
             np.tile(np.where(surface.are_joined, distances, 0.0), (2, 2)),
-            *(surface.spared, np.tile(surface.spared_bits, (2, 2))),
+            *(surface.exempt, np.tile(surface.exempt_bits, (2, 2))),
         )
         #: (V,) search radius around each vertex, in metres; of two objects there may be more.
         self.radii = SEARCH_RADIUS_RATIO * radii[surface.object_of]

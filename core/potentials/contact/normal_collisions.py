@@ -98,18 +98,18 @@ class NormalCollisions:
         is_near = np.empty(len(self), dtype=bool)
         pair_data = self.vertices, self.features, self.objects, surface.are_joined
         limit_activation(*pair_data, mesh, surface.rest, points, self.distances, is_near)
-        pushes = is_near & ~self._are_spared(surface)
+        pushes = is_near & ~self._are_exempt(surface)
         return self if pushes.all() else self.where(pushes)
 
-    def _are_spared(self, surface: CollisionSurface) -> NDArray[np.bool_]:
+    def _are_exempt(self, surface: CollisionSurface) -> NDArray[np.bool_]:
         """(K,) whether one of the two parts goes through the other's object."""
-        bits = surface.spared_bits[self.objects[:, 0], self.objects[:, 1]]
+        bits = surface.exempt_bits[self.objects[:, 0], self.objects[:, 1]]
         if not bits.any():
             return np.zeros(len(self), dtype=bool)
-        are_spared = (surface.spared[self.vertices] & bits[:, None]) != 0
+        are_exempt = (surface.exempt[self.vertices] & bits[:, None]) != 0
         are_edges = self.features < POINTS
-        first = are_spared[:, 0] & (are_spared[:, 1] | ~are_edges)
-        second = are_spared[:, 2:].all(axis=1) & (are_spared[:, 1] | are_edges)
+        first = are_exempt[:, 0] & (are_exempt[:, 1] | ~are_edges)
+        second = are_exempt[:, 2:].all(axis=1) & (are_exempt[:, 1] | are_edges)
         return first | second
 
 

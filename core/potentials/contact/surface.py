@@ -109,7 +109,7 @@ class CollisionSurface:
             self.are_joined[first_one, other] = self.are_joined[other, first_one] = True
         #: (V,) bits, and the (O, O) bit of every two objects. A part with this bit at all corners
         #: passes through the other object.
-        self.spared, self.spared_bits = self._spared(scene, pairs)
+        self.exempt, self.exempt_bits = self._exempt(scene, pairs)
 
     @cached_property
     def carriers(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -154,17 +154,17 @@ class CollisionSurface:
         ends = np.cumsum([0, *(len(path.at(0)) for path in self._paths)])
         return [slice(a, b) for a, b in itertools.pairwise(ends)]
 
-    def _spared(
+    def _exempt(
         self, scene: Scene, pairs: list[tuple[int, int]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the (V,) bits of spared vertices and the (O, O) bits of object pairs. An
-        attached part goes through the object that it is attached to, and so do parts of the two
-        that are in contact at the start.
+        """Return the (V,) bits of exempt vertices and the (O, O) bits of object pairs. An attached
+        part goes through the object that it is attached to, and so do parts of the two that are in
+        contact at the start.
         """
         count = len(self.names)
-        spared, bits = np.zeros(len(self.rest), np.int64), np.zeros((count, count), np.int64)
+        exempt, bits = np.zeros(len(self.rest), np.int64), np.zeros((count, count), np.int64)
         if not pairs:
-            return spared, bits
+            return exempt, bits
         starts = np.concatenate([start_positions(body) for body in scene.bodies])
         offsets = np.cumsum([0, *(len(start_positions(body)) for body in scene.bodies)])
         points = self.points(starts.T, self.rest[self.body_count :])
@@ -180,15 +180,15 @@ class CollisionSurface:
                     held = attached_vertices(body, attachment.points)
                     is_held[offsets[attachment.body] + held] = 1.0
             carried = self.displacement_map @ is_held
-            spared[: self.body_count][carried > 1.0 - ROUNDING_RATIO] |= bit
+            exempt[: self.body_count][carried > 1.0 - ROUNDING_RATIO] |= bit
             is_of_pair = np.isin(self.object_of[self.triangles[:, 0]], pair)
             both = Surfaces(
                 *(points, self.triangles[is_of_pair], self.object_of.astype(np.int32)),
                 {(index, index) for index in pair},
             )
             near = find_close(both, TOUCHING_RATIO * float(distances[pair]))
-            spared[self.triangles[is_of_pair][near.triangles.ravel()].ravel()] |= bit
-        return spared, bits
+            exempt[self.triangles[is_of_pair][near.triangles.ravel()].ravel()] |= bit
+        return exempt, bits
 
     @staticmethod
     def group_collisions(can_collide: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -293,8 +293,8 @@ def _body_part(scene: Scene, index: int, mesh: TetMesh) -> _BodyPart:
         displacement_map = sparse.csr_array(
             (np.ones(len(used)), used, np.arange(len(used) + 1)), shape=(len(used), size)
         )
-        spared, is_finest = np.zeros(len(used), dtype=bool), np.ones(len(triangles), dtype=bool)
-        return _BodyPart(mesh.vertices[used], triangles, displacement_map, spared, is_finest)
+        exempt, is_finest = np.zeros(len(used), dtype=bool), np.ones(len(triangles), dtype=bool)
+        return _BodyPart(mesh.vertices[used], triangles, displacement_map, exempt, is_finest)
     assert surface.embedding is not None
     used, triangles, through_own, is_finest = _parted(surface)
     embedding, starts = surface.embedding, 4 * np.arange(len(used) + 1)
@@ -315,10 +315,10 @@ def _parted(
     has_area = are_valid(surface.points, surface.triangles)
     keeps, spares = has_area & surface.self_collides, has_area & ~surface.self_collides
     firm, kept_triangles = compact_indices(surface.triangles[keeps])
-    spared, spared_triangles = compact_indices(surface.triangles[spares])
+    exempt, exempt_triangles = compact_indices(surface.triangles[spares])
     return (
-        np.concatenate([firm, spared]),
-        np.concatenate([kept_triangles, spared_triangles + len(firm)]),
-        np.repeat([False, True], [len(firm), len(spared)]),
+        np.concatenate([firm, exempt]),
+        np.concatenate([kept_triangles, exempt_triangles + len(firm)]),
+        np.repeat([False, True], [len(firm), len(exempt)]),
         np.concatenate([surface.is_finest[keeps], surface.is_finest[spares]]),
     )

@@ -46,9 +46,9 @@ def test_what_lies_inside_of_the_material_goes_through() -> None:
     one = box((0, 0, 0), (2, 2, 2), (8, 8, 8))
     two = box((1.1, 0.3, 0.3), (3, 1.3, 1.3), (10, 5, 5))
     points, triangles = with_shells(one, two)
-    spared = exempt_crossings(ContactSurface(points, triangles.astype(np.int32)))
-    assert crossings(spared) == 0
-    middles = points[triangles_of(spared)].mean(axis=1)
+    exempted = exempt_crossings(ContactSurface(points, triangles.astype(np.int32)))
+    assert crossings(exempted) == 0
+    middles = points[triangles_of(exempted)].mean(axis=1)
     in_one = ((middles > 0.01) & (middles < 1.99)).all(axis=1)
     in_two = ((middles > [1.11, 0.31, 0.31]) & (middles < [2.99, 1.29, 1.29])).all(axis=1)
     assert not in_one.any() and not in_two.any()
@@ -56,7 +56,7 @@ def test_what_lies_inside_of_the_material_goes_through() -> None:
     # Those outside stay, although they share points with what crosses.
     beyond = [
         (points[those].min(axis=1)[:, 0] > 2.04).sum()
-        for those in (triangles_of(spared), triangles)
+        for those in (triangles_of(exempted), triangles)
     ]
     assert beyond[0] == beyond[1] > 0
 
@@ -85,9 +85,9 @@ def bow_tie(height: float = 0.0) -> ContactSurface:
 
 def test_neighbours_that_lie_over_each_other_go_through_but_for_rounding() -> None:
     for height in (0.0, 1e-7):
-        spared = exempt_crossings(bow_tie(height))
-        assert spared.through_own is not None
-        assert spared.through_own.tolist() == [True, True, False]
+        exempted = exempt_crossings(bow_tie(height))
+        assert exempted.through_own is not None
+        assert exempted.through_own.tolist() == [True, True, False]
     apart = bow_tie(1e-3)
     assert exempt_crossings(apart) is apart
 

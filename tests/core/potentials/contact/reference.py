@@ -54,11 +54,11 @@ def reference_filter(surface: CollisionSurface) -> Any:
             together = vertices.copy()
             together[surface.object_of == first] = 0
             can_meet &= kit.make_vertex_patches_filter(together)
-    for first, second in np.argwhere(surface.spared_bits):
+    for first, second in np.argwhere(surface.exempt_bits):
         # The attached part of the first goes through the second.
-        is_spared = (surface.spared & surface.spared_bits[first, second]) != 0
+        is_exempt = (surface.exempt & surface.exempt_bits[first, second]) != 0
         together = vertices.copy()
-        together[(surface.object_of == first) & is_spared | (surface.object_of == second)] = 0
+        together[(surface.object_of == first) & is_exempt | (surface.object_of == second)] = 0
         can_meet &= kit.make_vertex_patches_filter(together) | ~same
     return can_meet
 

@@ -289,7 +289,7 @@ def test_what_is_attached_is_joined_and_meets_itself_and_others() -> None:
     assert meetings(scene) == {*BODIES_AND_COLLIDERS, (0, 0), (1, 1)}
     joined = np.argwhere(surface_of(scene).are_joined)
     assert {tuple(pair) for pair in joined if pair[0] < pair[1]} == {(0, 1), (0, 3)}
-    bits = surface_of(scene).spared_bits
+    bits = surface_of(scene).exempt_bits
     np.testing.assert_array_equal(bits, bits.T)
     assert bits[0, 1] != bits[0, 3]
     assert set(np.unique(bits)) == {0, bits[0, 1], bits[0, 3]}
@@ -303,13 +303,13 @@ def test_attached_points_and_what_meets_at_the_start_go_through(raised: float) -
         [SoftBody(lower), SoftBody(upper)], contact=Contact(), attachments=[Attachment(1, [0], 0)]
     )
     surface = surface_of(scene)
-    (spared,) = np.nonzero(surface.spared & surface.spared_bits[0, 1])
-    at_start = surface.rest[spared]
+    (exempt,) = np.nonzero(surface.exempt & surface.exempt_bits[0, 1])
+    at_start = surface.rest[exempt]
     if raised == 0.2:
         np.testing.assert_array_equal(at_start, [[0.1, 0.1, 1.2]])
     else:
         meets = abs(surface.rest[:, 2] - 1.0) < 1e-6
-        assert set(np.flatnonzero(meets)) <= set(spared)
+        assert set(np.flatnonzero(meets)) <= set(exempt)
         # Sides have corners there, and no others.
         assert (abs(at_start[:, 2] - 1.0) < 0.51).all()
 
