@@ -108,19 +108,22 @@ def explicit_contact() -> None:
     _simulate(
         Scene([crowd, falling], gravity=(0.0, 0.0, 0.0), contact=Contact()), SymplecticEuler()
     )
-    _simulate(_pushed(), SymplecticEuler())
+    # One collider pushes a body, and another one squeezes it until collisions and tets that would
+    # invert stop it.
+    for rise in (0.1, 1.0):
+        _simulate(_pushed(rise), SymplecticEuler())
 
 
-def _pushed() -> Scene:
-    """A body above a collider that comes up."""
+def _pushed(rise: float) -> Scene:
+    """A body below one collider and above another that comes up by so many metres a frame."""
     corners = np.array([[-1.0, -1.0, -0.05], [3.0, -1.0, -0.05], [-1.0, 3.0, -0.05]])
-    rises = np.array([0.0, 0.1, 0.2])
-    path = corners + rises[:, None, None] * np.array([0.0, 0.0, 1.0])
+    up, triangles = np.array([0.0, 0.0, 1.0]), np.array([[0, 1, 2]], dtype=np.int32)
+    path = corners + rise * np.arange(3.0)[:, None, None] * up
     return Scene(
         [_tet()],
         gravity=(0.0, 0.0, 0.0),
         contact=Contact(),
-        colliders=[Collider(path, np.array([[0, 1, 2]], dtype=np.int32))],
+        colliders=[Collider(path, triangles), Collider(corners + 1.1 * up, triangles)],
     )
 
 

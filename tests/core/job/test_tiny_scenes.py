@@ -10,6 +10,7 @@ import pytest
 from supple.core.integrators import mesh_contact_step
 from supple.core.job import tiny_scenes
 from supple.core.kernels import contact_relaxation
+from supple.core.potentials.contact import truncated_motion
 from supple.core.potentials.contact.clearance import Clearance
 from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
 from supple.core.preparation import initial_intersections
@@ -46,6 +47,21 @@ def test_explicit_contact_measures_the_work_of_a_collider_that_moves(
     monkeypatch.setattr(mesh_contact_step, "prescribed_work", prescribed_work)
     tiny_scenes.explicit_contact()
     assert any(works)
+
+
+def test_explicit_contact_stops_what_cannot_make_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As bodies do that are squeezed between two others."""
+    called: set[str] = set()
+    for name in ("reaches", "find_near", "divide", "stop_inverted"):
+        original = getattr(truncated_motion, name)
+
+        def spy(*arguments: Any, _name: str = name, _original: Any = original) -> Any:
+            called.add(_name)
+            return _original(*arguments)
+
+        monkeypatch.setattr(truncated_motion, name, spy)
+    tiny_scenes.explicit_contact()
+    assert called == {"reaches", "find_near", "divide", "stop_inverted"}
 
 
 def test_an_overlap_is_contracted_and_another_one_is_refused(
