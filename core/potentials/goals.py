@@ -157,7 +157,7 @@ class GoalDamping(PrescribedPotential):
         self._times = times
         #: ṫ, (3, P) in m/s.
         self.parameters = self.at(0, 0.0).clone()
-        # Of the channel, which holds as long as it is the same one.
+        # The rate of the channel, valid while the channel is the same.
         self._rate: Tensor | None = None
         self._time = 0, 0.0
         self._seconds = math.inf

@@ -82,7 +82,7 @@ class PosedElasticity(Elasticity):
         self._rest_gradients = self.tets.shape_gradients[1:].clone()
         self._rest_volumes = self.tets.volumes.clone()
         self._placed = template.new_zeros(3, len(template))
-        # Where it rests before a change of the energy.
+        # The rest positions before a change of the energy.
         self._before = torch.zeros_like(self._placed)
         self.parameters = self._placed[:, self._body].copy_(self.parameters)
         self._balance = torch.zeros_like(self._placed)

@@ -42,7 +42,7 @@ LEAST_CLEARANCE = 1e-300
 # A surface with more pairs a triangle that may come near each other is fine.
 FINE_RATIO = 4.0
 # The largest deviation of a trajectory from its secant, and the largest mean displacement, in mean
-# edges; otherwise it is split. The two halves of what a cape sweeps have an eighth of the pairs.
+# edges; otherwise it is split. The two halves of a cape's sweep have an eighth of the pairs.
 MAX_DEVIATION_RATIO, MAX_DISPLACEMENT_RATIO = 0.25, 0.5
 
 
