@@ -19,7 +19,7 @@ from .tape import TapePlasticity
 
 
 class PlasticAdjoint:
-    """Between the steps that forces are taken back through.
+    """This runs between the adjoints of forces.
 
     Args:
         system: a system with or without plastic flow.

@@ -246,7 +246,7 @@ class _Problem:
         """(3, N) change of the rest positions that takes the forces away."""
         objective, solve = self._objective, TransposedSolve(self._objective)
         change = RestShapeChange(self.system, self._positions)
-        # On the way to an equilibrium the start shape need be none.
+        # The start shape need not be an equilibrium on the way to one.
         solve.prepare(self._positions, projected=True)
 
         def image(vector: Tensor) -> Tensor:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Explicit steps, taken back one after the other."""
+"""The adjoint of explicit steps, one after the other."""
 
 from __future__ import annotations
 

@@ -12,9 +12,9 @@ from torch import Tensor
 from ..potentials.contact.surface import CollisionSurface
 from ..system import System
 
-# The rate of a clock that is behind is at most the first. A step that goes its whole way raises the
-# rate by the next factor; one that does not multiplies it by the share that it went, at least by a
-# half, down to the least rate.
+# The rate of a clock that is behind is at most the first. A complete step raises the rate by the
+# next factor. An incomplete one multiplies it by its step size, at least by a half, down to the
+# least rate.
 MAX_RATE, RATE_GROWTH, MIN_RATE = 1.5, 1.25, 1.0 / 16.0
 # The least reported lag at the end of a frame, in frames.
 REPORTED_LAG_FRAMES = 0.5
@@ -130,8 +130,7 @@ class Clocks:
         return self._lags
 
     def prescribe(self, frame: int, since: float, until: float) -> None:
-        """Says that the next step goes from ``since`` to ``until`` of the way from a frame to the
-        next."""
+        """Prescribe the next step, from ``since`` to ``until`` between two frames."""
         self._frame, self._since, self._until = frame, since, until
         step = until - since
         wishes = step + self._lags - self._rates * step

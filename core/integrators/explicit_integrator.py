@@ -33,7 +33,7 @@ DEFORMED_SAFETY_FACTOR = 0.8
 class ExplicitIntegrator(FixedStepIntegrator):
     """An integrator that takes its steps from forces alone, without solving anything."""
 
-    #: Its error at a given time goes with this power of the step.
+    #: Its error at a given time is proportional to this power of the step.
     order: ClassVar[int]
 
     def stepper(self, system: System, substeps: int | None) -> ExplicitStepper:

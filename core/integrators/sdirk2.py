@@ -73,6 +73,6 @@ class _SDIRK2Stepper(ImplicitStepper):
         turned = h * (GAMMA - EXPLICIT_SHARE), h * EXPLICIT_SHARE
         second = Stage(h, span, weights, weights, turned, impulse, keep, rate)
         start = Moment(0.0, state.positions, state.velocities)
-        # As fast as bodies go on the way, in the mean.
+        # The mean velocity of bodies on the way.
         carried = state.velocities * impulse_time(rate, h) / h
         return Step(self._system, self.frames, h, (first, second), [start], carried)

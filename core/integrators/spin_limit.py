@@ -13,10 +13,10 @@ from ..system import System
 from .impacts import mean_of
 from .rigid_frames import RigidFrames
 
-# A piece whose rim is faster than this share of its shear waves is drawn apart by its spin, and
-# steps are no longer than it turns by the angle in radians. A cube of 1e5 Pa at 60 rad/s had 2.8
-# times its energy after two seconds in steps of 2.5 rad, and 0.92 of it in steps of 0.8 rad; with
-# rims below 0.45 of the wave speed, steps of 2.5 rad keep 0.99.
+# A piece with a rim faster than this ratio of its shear waves is stretched by its spin, and turns
+# by at most the angle in radians in a step. A cube of 1e5 Pa at 60 rad/s had 2.8 times its energy
+# after two seconds in steps of 2.5 rad, and 0.92 of it in steps of 0.8 rad; with rims below 0.45
+# of the wave speed, steps of 2.5 rad keep 0.99.
 SPEED_RATIO, MAX_TURN_RAD = 0.5, 1.0
 # The most steps a frame for fast rotation.
 MAX_STEPS = 32

@@ -44,8 +44,8 @@ class Stage:
         impulse_time: σ in seconds, a number or (N,).
         retention: r, a number or (N,).
         damping: α in 1/s, a number or (N,); 0 where the velocities of moments have decayed.
-        slides_from_start: whether friction goes by the displacement since the step began, in
-            place of the velocity at its end.
+        slides_from_start: whether friction depends on the displacement since the start of the
+            step, instead of the velocity at its end.
     """
 
     end: float

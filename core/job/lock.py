@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """One worker at a time in a job folder. Readers never wait.
 
-On one machine the lock is the system's own, and goes with its process. Its file stays, and only
-names its last holder. Network drives may know no locks, or keep them from other machines: a worker
+On one machine the lock is the system's, and ends with its process. Its file stays, and only names
+its last holder. Network drives may know no locks, or keep them from other machines: a worker
 therefore also claims the folder by a file of its own, which it touches every few seconds. A claim
 of another machine that has not been touched for a minute is taken over, and its worker stops
 before its next frame. All ages are by the clock of the drive.

@@ -51,7 +51,7 @@ class StaticAccuracy:
         residual: the force on every vertex that may be left, over its mass, in m/s².
         step_ratio: the length of an acceptable last Newton step, relative to the largest body's
             diagonal, for forces of any size: between surfaces in contact forces are still large
-            when displacements are small. None looks at forces alone.
+            when displacements are small. None tests forces only.
         max_iterations: Newton iterations in all; None is as many as there are steps for.
         first_step: the first pseudo-time step in seconds. From far off, a short one is quicker.
     """

@@ -87,7 +87,7 @@ class IncrementalPotential:
         if system.obstacles.need_explicit_steps:
             raise SceneError(_needs_explicit_steps(system))
         self.system = system
-        #: Between surfaces; None where there is none.
+        #: The contact of surfaces; None without contact.
         self.contact: MeshContact | None = None
         if with_contact and system.scene.contact is not None:
             self.contact = MeshContact(system.scene, system.meshes, float(system.mass.mean()))
@@ -303,7 +303,8 @@ class IncrementalPotential:
         return math.inf if self.contact is None else self.contact.min_distance(positions)
 
     def energy(self, positions: Tensor) -> tuple[float, float]:
-        """In joules, and the sum of the sizes of its terms, which its rounding goes with."""
+        """Return the energy in joules, and the sum of the magnitudes of its terms, to which
+        rounding is proportional."""
         values = _energies(self.potentials, positions)
         cancelled = math.fsum(part.cancellation for part in self.potentials)
         return math.fsum(values), cancelled + math.fsum(map(abs, values))

@@ -24,7 +24,7 @@ LAG_CYCLING_RATIO, LAG_RELAXATION_FACTOR, MIN_LAG_FRACTION = 0.7, 0.5, 0.125
 
 
 class LaggedUpdate:
-    """Updates lagged quantities on the way of a search.
+    """Update lagged quantities during a search.
 
     Args:
         objective: the objective of the lagged quantities.

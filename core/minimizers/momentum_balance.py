@@ -37,7 +37,7 @@ class MomentumBalance:
         self._is_possible = not couples and bool(self._is_free.any())
 
     def __call__(self, positions: Tensor) -> Tensor:
-        """(3, N) positions in metres, with the groups moved whose way is free."""
+        """Return (3, N) positions in metres, with those groups moved that do not collide."""
         objective, contact = self._objective, self._objective.contact
         if not self._is_possible:
             return positions

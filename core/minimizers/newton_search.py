@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A minimization by Newton's method under way: its steps and its line search."""
+"""A minimization by Newton's method in progress: its steps and its line search."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ ARMIJO_C1 = 1e-4
 # than the model's.
 EXPANSION_RATIO = 0.75
 MAX_BACKTRACKS = 40
-# A line search that goes no further than this share of its path leads nowhere: the model of the
-# path, projected on the ground or straight, is not that of the energy, and the next is the other.
+# A line search fails below this ratio of its path: the path, projected on the ground or straight,
+# does not fit the energy, and the next search takes the other kind.
 MIN_PATH_RATIO = 1.0 / 16.0
 # The error of the energy, in units of rounding of the sum of its parts.
 ROUND_OFF_FACTOR = 4.0
@@ -46,7 +46,7 @@ OBSTRUCTED_STEPS = 2
 
 
 class NewtonSearch:
-    """One minimization under way.
+    """One minimization in progress.
 
     Args: as of ``Newton`` and its ``minimize``; ``projects`` whether it begins with the projected
         Hessian.

@@ -539,7 +539,7 @@ def _vortex(at: _Place) -> Response:
     if at.field.shape == "point":
         around = _unit(torch.linalg.cross(at.axis.expand_as(at.away), at.away, dim=0))
         return Response(at.pull * at.distance * around, at.still)
-    # It leads velocities to those of a rotation, and pulls inwards as that needs.
+    # It drives velocities to those of a rotation, and adds the centripetal acceleration.
     axis = at.axis.expand_as(at.from_origin)
     target = at.pull * torch.linalg.cross(axis, at.from_origin, dim=0)
     inwards = at.pull * torch.linalg.cross(axis, target, dim=0)

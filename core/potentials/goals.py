@@ -99,7 +99,7 @@ class _GoalPoints:
 
 
 class GoalSprings(PrescribedPotential):
-    """Σ ½ k |W x − t|²: points W x of a body are drawn to targets t.
+    """Σ ½ k |W x − t|²: points W x of a body are pulled to targets t.
 
     The source of k is ``Goals``.
     """

@@ -46,8 +46,8 @@ class TimeStep:
             first place. Empty where that is ``start``, ``seconds`` before the end.
         origin: (3, N) x̂ such that a vertex that ends the step at x has the velocity (x − x̂)/τ,
             in metres; None where that is Σ w xₖ over the past. Bodies that turn go otherwise.
-        slip_origin: (3, N) that friction measures ways from, in metres; None where it goes by the
-            velocity at the end, from ``origin``.
+        slip_origin: (3, N) start of the displacements for friction, in metres; None if friction
+            uses the velocity at the end, from ``origin``.
         collider_origin: (C, 3) x̂ of colliders; None if they stay.
         is_static: whether the step seeks an equilibrium: nothing has a velocity.
         stick_seconds: h of the stick threshold ε_v h of friction; None is ``seconds``.
@@ -133,8 +133,8 @@ class Potential(ABC):
         """Take the values that stay constant through a frame from its first (3, N) positions."""
 
     def set_down(self, frame: int, where: slice) -> None:  # noqa: B027 (most are not carried)
-        """Announce that vertices are already where a frame leads them as it begins, and that
-        nothing carries them through it."""
+        """Announce that vertices are already at the end positions of a frame at its start, without
+        a motion through it."""
 
     def begin_time_step(self, step: TimeStep) -> None:  # noqa: B027 (most have nothing to take)
         """Take the values that stay constant through an implicit step from its start."""

@@ -4,7 +4,7 @@ bodies.
 
 A block of height H that stands on its face carries ρ g (H − z) at height z, strains by that over
 E, and is lower by ρ g H² / 2E in all, and by P H / AE more under a load P. A column taller than
-its width falls aside long before it is pressed together: it stands while H³ < 7.837 E I / ρ g A
+its width buckles long before it is pressed together: it stands while H³ < 7.837 E I / ρ g A
 (Greenhill, "Determination of the Greatest Height Consistent with Stability that a Vertical Pole or
 Mast Can Be Made", 1881), I / A being w² / 12 across its smaller side w. A load on top counts as
 more of the same column. Flat bodies bend rather than sag, so a quarter of their length counts as
@@ -31,7 +31,7 @@ DEFAULT_SAG = 0.1
 EARTH = (0.0, 0.0, -9.81)
 
 _GREENHILL = 7.837 / 12.0  # of a rectangular column: H³ / w² in units of E / ρ g
-_SAFETY_FACTOR = 2.0  # stiffness, in units of that at which a column falls aside
+_SAFETY_FACTOR = 2.0  # stiffness, in units of that at which a column buckles
 _MAX_SLENDERNESS = 5.0  # height over width; more slender columns may buckle
 _FLAT_RATIO = 0.25  # height, in units of the length, below which a body counts as flat
 _DIRECTIONS = 60  # in which the width is looked for
@@ -75,7 +75,7 @@ def estimated_sag(
     gravity: Sequence[float] = EARTH,
     load: Load | None = None,
 ) -> float:
-    """Share of its height by which a body sags; infinite where it falls aside.
+    """Share of its height by which a body sags; infinite where it buckles.
 
     Args:
         points: (V, 3) in metres, of its surface or of a box around it.
@@ -122,7 +122,7 @@ class _Size:
         return 0.5 * density * self.stress + self.pressure
 
     def buckling_young(self, density: float) -> float:
-        """Young's modulus in Pa at which it falls aside, with its load as one column."""
+        """Young's modulus in Pa at which it buckles, with its load as one column."""
         return (density * self.stress + self.pressure) * self.slenderness**2 / _GREENHILL
 
     @staticmethod
@@ -167,7 +167,7 @@ _MIN_FILLED = 0.02  # filled part of a box; emptier boxes are left out
 _FILLED_POWER = 2.0  # stiffness of a partly filled box, as a power of its filled share
 _MAX_POISSON = 0.45  # nearly incompressible bodies bend as this does
 # Deflection under sideways gravity over the free length, at twice the stiffness at which a column
-# falls aside: Greenhill's column would have 7.837 / 8 of its length at that stiffness.
+# buckles: Greenhill's column would have 7.837 / 8 of its length at that stiffness.
 _STANDING_BEND = 0.5 * 7.837 / 8.0
 
 

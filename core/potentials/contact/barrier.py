@@ -132,7 +132,7 @@ def physical_stiffness(scene: Scene) -> float | Values:
     if scene.contact.stiffness is not None:
         return scene.contact.stiffness
     young = np.array([float(np.mean(body.material.young)) for body in scene.bodies])
-    # Soft enough for the softer body to answer, stiff enough for the stiffer to be held.
+    # Soft enough for the softer body to respond, stiff enough to hold the stiffer one.
     table = np.zeros((len(young) + len(scene.meshes),) * 2)
     bodies = slice(len(young))
     table[bodies, bodies] = YOUNG_RATIO * np.sqrt(np.outer(young, young))

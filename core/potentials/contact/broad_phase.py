@@ -81,8 +81,7 @@ class BroadPhase:
         triangles: (F, 3) vertices; a vertex without a triangle collides with nothing.
         group_of: (V,) the group of each vertex and all vertices connected to it.
         can_collide: (G, G) whether two groups may collide; on the diagonal, a group with itself.
-        extras: (G, G) how much farther than their radii those of two groups are looked for, in
-            metres; None is nowhere.
+        extras: (G, G) additional search distances of two groups, in metres; None is zero.
         rest_dhats: (G, G) at which groups push, in metres, where parts that are near at ``points``
             do from nearer, else zero; None is nowhere.
         exempt, bits: (V,) and (G, G) masks of parts that pass through other groups, as in

@@ -40,8 +40,8 @@ class PersistentCandidates:
     """Candidates along paths on which points go on as they did. Points that leave theirs by more
     than the allowed deviation get new ones, and the pairs near those are added.
 
-    A point that trembles where it is pressed is allowed more than one that goes straight: else one
-    such point would have all of them looked for again in every step.
+    A trembling, pressed point may deviate more than one on a straight path. Otherwise one such
+    point would cause a new search in every step.
 
     Args:
         surface: the collision surface.
@@ -65,7 +65,7 @@ class PersistentCandidates:
         #: (K,) lower bounds of the distances of pairs, in metres; users of the candidates update
         #: them.
         self.distances = np.zeros(0)
-        #: (K,) how often each pair was in the way in this step, likewise.
+        #: (K,) how often each pair was blocked in this step, likewise.
         self.blocked = np.zeros(0, dtype=np.int64)
         self._origins, self._path_velocities = np.zeros((2, count, 3))
         self._velocities, self._changes = velocities.copy(), np.zeros(count)
@@ -83,8 +83,8 @@ class PersistentCandidates:
         two (V, 3) places in a step of ``step`` seconds, which may be none.
 
         Args:
-            is_hindered: whether something was in the way in this step: most points are where it
-                ends already, and few have a part of their way before them.
+            is_hindered: whether moves were blocked in this step: most points are already at its
+                end, and few still have to move.
 
         Returns:
             The number of new pairs; those before are candidates still, where few points have left

@@ -53,7 +53,7 @@ class Truncation(NamedTuple):
     Args:
         nodes, points: (N, 3) and (V, 3) where those are after it, in metres.
         step_sizes: (N,) of its move each node has made, between 0 and 1; None for all of it.
-        is_free: whether no surfaces were in each other's way, and nothing stopped.
+        is_free: whether no surfaces blocked each other, and nothing stopped.
         objects: the pairs of objects with colliding surfaces; bodies come first.
     """
 
@@ -143,7 +143,7 @@ class TruncatedMotion:
             least: the distance that rounding can resolve, in metres.
             step: in seconds.
             flat: tets that may be pressed flat, and how many those are.
-            longest: in metres; where anything is in the way, no move is longer.
+            longest: the largest length of moves after a collision, in metres.
             displacements: (N, 3) of nodes in the step so far, in metres.
             is_hindered: as of ``PersistentCandidates.cover``.
         """
