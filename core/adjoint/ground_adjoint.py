@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Back through the ground that ends an explicit step: of vertices, and of points that share
-them.
-"""
+"""The adjoint of the ground at the end of an explicit step, for vertices and embedded points."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ class Span:
 
     Args:
         retention, impulse: (N,) r, and σ in seconds.
-        grad_retention, grad_impulse: (N,) gradients by both, which grow.
+        grad_retention, grad_impulse: (N,) gradients by both, to add to.
     """
 
     retention: Tensor
@@ -59,8 +57,8 @@ class GroundContact:
     """The vertices that the ground corrects at the end of a step.
 
     Args:
-        vertices: (K,) of all.
-        positions, velocities: (3, K) before it does.
+        vertices: (K,) indices among all vertices.
+        positions, velocities: (3, K) before the correction.
     """
 
     vertices: Tensor
@@ -75,11 +73,11 @@ class GroundAdjoint(ABC, Generic[ContactType]):
     """The base of adjoints of the ground's corrections.
 
     Args:
-        system: with a barrier.
-        grads: the gradients by quantities that require grad, which grow.
-        step: in seconds.
-        span: all of it.
-        sums: arrays of gradients by the names of quantities, which grow on the way.
+        system: a system with a ground barrier.
+        grads: the gradients by quantities that require grad, to add to.
+        step: the step in seconds.
+        span: the whole step.
+        sums: arrays of gradients by the names of quantities, to add to.
     """
 
     def __init__(
@@ -93,7 +91,7 @@ class GroundAdjoint(ABC, Generic[ContactType]):
         self._grads, self._step, self._span, self._sums = grads, step, span, sums
         self._inverse_mass = system.inverse_mass
         state = system.rest_positions()
-        #: (3, N) gradients by positions and velocities, to work with.
+        #: (3, N) gradients by positions and velocities, as buffers.
         self.grad_state = torch.zeros_like(state), torch.zeros_like(state)
 
     def begin(self) -> None:
@@ -101,8 +99,8 @@ class GroundAdjoint(ABC, Generic[ContactType]):
 
     @abstractmethod
     def contact(self, positions: Tensor, velocities: Tensor) -> ContactType | None:
-        """Return the contact at (3, N) positions and velocities at the end of a step; None where
-        nothing is pushed.
+        """Return the contact at (3, N) positions and velocities at the end of a step; None without
+        a correction.
         """
 
     @abstractmethod
@@ -111,16 +109,19 @@ class GroundAdjoint(ABC, Generic[ContactType]):
 
     @abstractmethod
     def back(self, contact: ContactType, grad_positions: Tensor, grad_velocities: Tensor) -> None:
-        """From the (3, N) gradients by positions and velocities after it to those before it."""
+        """Replace the (3, N) gradients by positions and velocities after the contact by those
+        before it."""
 
     @abstractmethod
     def grad_mobility(self) -> Tensor:
-        """(N,) gradient by step × impulse time / mass of vertices, all ground_contacts together."""
+        """Return the (N,) gradient by step × impulse time / mass of vertices, summed over all
+        contacts."""
 
     def leave(
         self, contact: ContactType, state: tuple[Tensor, Tensor], gradients: tuple[Tensor, Tensor]
     ) -> None:
-        """Goes to before it, with (3, N) positions and velocities and the gradients by both."""
+        """Restore (3, N) positions and velocities before the contact, and the gradients by
+        both."""
         self.back(contact, *gradients)
         for whole, part in zip(state, (contact.positions, contact.velocities), strict=True):
             whole.index_copy_(1, contact.vertices, part)
@@ -141,18 +142,18 @@ class GroundReaction:
 
     Args:
         ground: the adjoint of the ground.
-        contact: of the vertices.
+        contact: the contact of the vertices.
     """
 
     def __init__(self, ground: GroundAdjoint[ContactType], contact: ContactType) -> None:
         self._ground, self._ground_contact = ground, contact
         self.vertices = contact.vertices
-        #: (3, K) of velocities.
+        #: The (3, K) change of velocities.
         self.change = ground.change(contact)
 
     def back(self, grad_change: Tensor) -> tuple[Tensor, Tensor]:
-        """(3, K) gradients by positions and velocities before it, from that by the change of
-        velocities."""
+        """Return (3, K) gradients by positions and velocities before it, from that by the change
+        of velocities."""
         at, (grad_positions, grad_velocities) = self.vertices, self._ground.grad_state
         grad_positions.index_fill_(1, at, 0.0)
         grad_velocities.index_copy_(1, at, grad_change)
@@ -173,7 +174,7 @@ class VertexGroundContact(GroundContact):
 
     @property
     def before(self) -> tuple[Any, Any, Any]:
-        """Rows, heights and velocities."""
+        """Return the rows, heights and velocities before the correction."""
         return self.rows.numpy(), self.positions[2].numpy(), self.velocities.numpy()
 
 
@@ -258,7 +259,7 @@ def embedded_step(system: System) -> EmbeddedBarrierStep | None:
 
 
 class PointGroundAdjoint(GroundAdjoint[PointGroundContact]):
-    """The adjoint of ``EmbeddedBarrierStep``,
+    """The adjoint of ``EmbeddedBarrierStep``.
 
     When steps are repeated, it applies the ground and records each sweep.
 

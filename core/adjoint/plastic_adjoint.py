@@ -19,7 +19,7 @@ from .tape import TapePlasticity
 
 
 class PlasticAdjoint:
-    """This runs between the adjoints of forces.
+    """The adjoint of plastic flow, which acts between the adjoints of forces.
 
     Args:
         system: a system with or without plastic flow.
