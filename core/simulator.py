@@ -148,7 +148,7 @@ class Simulator:
             raise SceneError(f"CPUs compute in torch.float64, not in {dtype}; choose cuda.")
         self._dtype, self._results = dtype, results
         self._releases = Releases(self.scene)
-        self._gone: tuple[str, ...] = ()
+        self._released_names: tuple[str, ...] = ()
         self._is_settled = False
         released = self._releases.at_start()
         self._assemble(self._releases.scene_of(released))
@@ -202,12 +202,12 @@ class Simulator:
     def _let_go(self) -> None:
         """Release the pins, goals, attachments and stitches that no longer hold when the next frame
         begins."""
-        state, self._gone = self.state, ()
+        state, self._released_names = self.state, ()
         released = self._releases.now(self.system, state)
         if released is None or self._is_released(released):
             return
         assert state.released is not None
-        self._gone = self._releases.names(state.released, released)
+        self._released_names = self._releases.names(state.released, released)
         self._assemble(self._releases.scene_of(released))
         # Released parts may vibrate faster and touch other objects.
         substeps = max(state.substeps, self.stepper.substeps)
@@ -291,7 +291,7 @@ class Simulator:
             inverted_tets=int((volume_ratios <= 0.0).sum()),
             because=state.hindrance.words,
             crossing=tuple(b.name for b in system.bodies if not (b.self_contact or b.is_sag_free)),
-            let_go=self._gone,
+            let_go=self._released_names,
         )
         slices = system.body_slices()
         return Frame(

@@ -178,9 +178,9 @@ class System(Nodes):
             load.add_gradient(positions, out)
         if not self._driving:
             return
-        pull = out if driving is None else driving.zero_()
+        target = out if driving is None else driving.zero_()
         for part in self._driving:
-            part.add_rate_forces(positions, velocities, pull)
+            part.add_rate_forces(positions, velocities, target)
         if driving is not None:
             out.add_(driving)
 

@@ -97,7 +97,7 @@ class AutomaticStepper(TimeStepper):
     def __init__(self, contact_free: TimeStepper, system: System, substeps: int | None) -> None:
         super().__init__(contact_free.substeps, adapts=contact_free.adapts)
         self._contact_free, self._system = contact_free, system
-        self._asked = substeps
+        self._chosen_substeps = substeps
         self._current = contact_free
         self._clearance: Clearance | None = None
         if system.scene.contact is not None:
@@ -107,12 +107,12 @@ class AutomaticStepper(TimeStepper):
     def implicit(self) -> ImplicitStepper:
         """The stepper of frames that the contact-free one cannot take."""
         # Many scenes never need it.
-        return SDIRK2().stepper(self._system, self._asked)
+        return SDIRK2().stepper(self._system, self._chosen_substeps)
 
     @cached_property
     def damped(self) -> ImplicitStepper:
         """The stepper of frames after explicit steps have diverged; it dissipates energy."""
-        return ImplicitEuler().stepper(self._system, self._asked)
+        return ImplicitEuler().stepper(self._system, self._chosen_substeps)
 
     @cached_property
     def with_contact(self) -> ExplicitStepper | None:
@@ -121,10 +121,10 @@ class AutomaticStepper(TimeStepper):
         if not isinstance(contact_free, ExplicitStepper) or self._clearance is None:
             return None
         # Steps that pay off in free flight may take too long when surfaces collide.
-        is_quick = self._asked is not None or _is_quicker(self._system, contact_free)
+        is_quick = self._chosen_substeps is not None or _is_quicker(self._system, contact_free)
         if not is_quick or unsupported_contact_reason(self._system):
             return None
-        stepper = SymplecticEuler().stepper(self._system, self._asked)
+        stepper = SymplecticEuler().stepper(self._system, self._chosen_substeps)
         stepper.max_retries = CONTACT_RETRIES
         return stepper
 
@@ -138,7 +138,7 @@ class AutomaticStepper(TimeStepper):
 
     @property
     def most_work(self) -> str:
-        iterations = most_iterations(self._clearance is not None, self._asked)
+        iterations = most_iterations(self._clearance is not None, self._chosen_substeps)
         return f"{self._contact_free.most_work} and {iterations}"
 
     def advance(self, state: State) -> State:

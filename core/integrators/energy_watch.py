@@ -69,8 +69,8 @@ class EnergyWatch:
             return after
         damped = 0.5 * seconds * (self._damping_power(before) + self._damping_power(after))
         statistics = after.solver_statistics
-        lost = statistics.lost_energy + start.total - end.total - damped
-        return replace(after, solver_statistics=replace(statistics, lost_energy=lost))
+        lost_energy = statistics.lost_energy + start.total - end.total - damped
+        return replace(after, solver_statistics=replace(statistics, lost_energy=lost_energy))
 
     def _without_surplus(self, state: State, excess: float) -> Tensor:
         """Return (3, N) velocities in m/s with ``excess`` joules less within bodies; each body

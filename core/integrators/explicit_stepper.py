@@ -143,8 +143,11 @@ class ExplicitStepper(TimeStepper):
         for where in self._system.body_slices():
             at = state.positions[:, where]
             rigid[:, where] = rigid_velocity(mass[where], at, velocities[:, where]).at(at)
-        wobble = torch.where(self._system.free, velocities - rigid, 0.0)
-        return replace(state, velocities=velocities - wobble + slowed(mass, wobble, excess))
+        deforming = torch.where(self._system.free, velocities - rigid, 0.0)
+        return replace(
+            state,
+            velocities=velocities - deforming + slowed(mass, deforming, excess),
+        )
 
     def _substeps(self, state: State) -> int:
         """Return the initial number of substeps; bodies that plastic flow has flattened vibrate
@@ -221,8 +224,8 @@ class ExplicitStepper(TimeStepper):
         """Return the energy growth beyond the tolerance for motion and rounding, in joules; not
         above zero for stable steps, infinite if it is not finite."""
         after = self._system.energies(state)
-        gained = after.total - before.total - work - raised
-        if not math.isfinite(gained):
+        energy_growth = after.total - before.total - work - raised
+        if not math.isfinite(energy_growth):
             return math.inf
         if not self._integrator.has_bounded_energy:
             return 0.0
@@ -230,7 +233,7 @@ class ExplicitStepper(TimeStepper):
         moving = before.kinetic + before.elastic + before.ground + fallen + abs(work)
         rounding = self._rounding.joules(after, state.positions, state.substeps)
         allowed = self._max_energy_gain_ratio * (moving + self._system.smallest_energy)
-        return gained - allowed - rounding
+        return energy_growth - allowed - rounding
 
     def _prepare(self, step: float) -> tuple[ExplicitStep, Callable[[], None]]:
         is_same = self._prepared is not None and self._softened == self._system.softened

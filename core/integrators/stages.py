@@ -126,7 +126,7 @@ class Step:
         """The end of a stage as it would be without forces, after those before it."""
         motion, end, tau = self.motion, stage.end, stage.span
         zero = torch.zeros_like(self.frame_velocities)
-        base, gained = zero, zero
+        base, free_velocities = zero, zero
         past = []
         for k, (seconds, positions, velocities) in enumerate(self.moments):
             weight, retention, turned = (
@@ -140,20 +140,20 @@ class Step:
                 kept_velocity = kept_velocity - turned * motion.accelerations(
                     positions, deviation, seconds, self.seconds, self.is_first_order
                 )
-            gained = gained + motion.turned(kept_velocity, seconds, end)
+            free_velocities = free_velocities + motion.turned(kept_velocity, seconds, end)
             if weight != 0.0:
                 base = base + weight * motion.carried(positions, seconds, end)
                 past.append(Past(weight, positions, end - seconds))
         framed = motion.velocities(base, end)
-        gained = stage.retention * (gained - tau * stage.damping * framed)
+        free_velocities = stage.retention * (free_velocities - tau * stage.damping * framed)
         free = self.system.free
         origin = base - tau * framed
         start = self.moments[0].positions
         slip_origin = origin
         if stage.slides_from_start:
             slip_origin = motion.carried(start, 0.0, end) - end * framed
-        positions = torch.where(free, base + tau * gained, start)
-        mean = self.frames.spread(self.frames.mean_velocities(gained))
+        positions = torch.where(free, base + tau * free_velocities, start)
+        mean = self.frames.spread(self.frames.mean_velocities(free_velocities))
         carried = torch.where(free, base + tau * mean, start)
         return Coasting(stage, positions, base, origin, slip_origin, carried, tuple(past))
 

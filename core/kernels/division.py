@@ -436,10 +436,10 @@ def find_near(stencils: Any, reaches: Any, distances: Any, floors: Any, out: Any
     for k in shared_range(len(out)):
         a, b, c, d, are_edges = stencil(stencils, k)
         if are_edges:
-            reach = max(reaches[a], reaches[b]) + max(reaches[c], reaches[d])
+            max_travel = max(reaches[a], reaches[b]) + max(reaches[c], reaches[d])
         else:
-            reach = reaches[a] + max(reaches[b], reaches[c], reaches[d])
-        out[k] = reach > 0.0 and distances[k] <= floors[k] + reach
+            max_travel = reaches[a] + max(reaches[b], reaches[c], reaches[d])
+        out[k] = max_travel > 0.0 and distances[k] <= floors[k] + max_travel
 
 
 @compiled()

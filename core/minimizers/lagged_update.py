@@ -56,8 +56,8 @@ class LaggedUpdate:
         Args:
             step_norm: of the last Newton step, in metres.
         """
-        settled = step_norm <= CONTACT_LAG_START_FACTOR * self._tolerance
-        change = self._objective.update_lagged(positions, self._fraction, settled)
+        is_near_end = step_norm <= CONTACT_LAG_START_FACTOR * self._tolerance
+        change = self._objective.update_lagged(positions, self._fraction, is_near_end)
         # A relaxed update of a constant value leaves 1 - fraction of the change.
         expected = LAG_CYCLING_RATIO
         if self._stays_relaxed:

@@ -107,9 +107,9 @@ class GroundProjectedPath:
         is_low = ratio < 1.0
         in_contact = is_low & (barrier.ratio(start) < 1.0)
         alone = barrier.weights / (stiffness[vertices] * barrier.distances)
-        landed = barrier.height + barrier_proximal(ratio, alone) * barrier.distances
+        equilibrium_heights = barrier.height + barrier_proximal(ratio, alone) * barrier.distances
         guess = predicted.clone()
-        heights = torch.where(is_low, landed, predicted[2, vertices])
+        heights = torch.where(is_low, equilibrium_heights, predicted[2, vertices])
         guess[2, vertices] = torch.where(in_contact, start[2, vertices], heights)
         if self._friction is not None:
             guess[:2, vertices] = torch.where(
@@ -209,8 +209,8 @@ class EmbeddedGroundProjectedPath:
         along = self._points.gather(direction)
         ratio = self._barrier.ratio(positions)
         fall = along[2] / self._barrier.distances
-        pushed = torch.minimum(ratio, ratio + fall) < 1.0
-        if bool((pushed & (fall.abs() > STRAIGHT_RATIO * ratio)).any()):
+        is_pressed = torch.minimum(ratio, ratio + fall) < 1.0
+        if bool((is_pressed & (fall.abs() > STRAIGHT_RATIO * ratio)).any()):
             return True
         if self._friction is None:
             return False
@@ -259,13 +259,13 @@ class EmbeddedGroundProjectedPath:
         """
         barrier, points = self._barrier, self._points
         in_contact = (barrier.ratio(predicted) < 1.0) & (barrier.ratio(start) < 1.0)
-        stays = torch.zeros_like(self._free)
-        stays[points.corners[:, in_contact].flatten()] = True
-        stays &= self._free
-        guess = torch.where(stays, start, predicted)
+        keeps_start = torch.zeros_like(self._free)
+        keeps_start[points.corners[:, in_contact].flatten()] = True
+        keeps_start &= self._free
+        guess = torch.where(keeps_start, start, predicted)
         if self._friction is None:
             guess[:2] = predicted[:2]
-        compliance = torch.where(self._free & ~stays, 1.0 / stiffness.clamp(min=1e-300), 0.0)
+        compliance = torch.where(self._free & ~keeps_start, 1.0 / stiffness.clamp(min=1e-300), 0.0)
         guess[2] = self._lifted(guess[2], compliance, torch.zeros_like(barrier.weights))
         return guess
 
@@ -484,8 +484,8 @@ class SearchPaths:
     def _max_detectable(self, positions: Tensor, displacement: Tensor, limit: float) -> float:
         contact = self._contact
         assert contact is not None
-        still = np.zeros_like(contact.colliders)
-        return contact.max_step_size(positions, displacement, still, limit)
+        no_displacement = np.zeros_like(contact.colliders)
+        return contact.max_step_size(positions, displacement, no_displacement, limit)
 
     def _collision_free_step_size(self, positions: Tensor, displacement: Tensor) -> float:
         """Return the fraction of a displacement up to which nothing collides and every energy is

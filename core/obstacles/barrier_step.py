@@ -128,7 +128,11 @@ class EmbeddedBarrierStep:
     ) -> None:
         assert isinstance(barrier.points, EmbeddedPoints)
         self._barrier, self._points = barrier, barrier.points
-        self._inverse_mass, self._friction, self._rubs = inverse_mass, friction, friction.act
+        self._inverse_mass, self._friction, self._has_friction = (
+            inverse_mass,
+            friction,
+            friction.act,
+        )
         self._compliance = torch.zeros_like(inverse_mass)
         #: The points on a CPU, and their forces so far.
         self.arrays = None if inverse_mass.is_cuda else PointArrays(self._points)
@@ -157,7 +161,7 @@ class EmbeddedBarrierStep:
             embedded_loops.Motion(positions.numpy(), velocities.numpy(), step, times, inverse_mass),
             *(ground, groups),
             embedded_loops.GroundCoefficients(
-                friction.static.numpy(), friction.kinetic.numpy(), self._rubs
+                friction.static.numpy(), friction.kinetic.numpy(), self._has_friction
             ),
             forces,
             self._compliance.numpy(),
@@ -195,12 +199,12 @@ class EmbeddedBarrierStep:
         tangential = points.gather(velocities[:2])
         speed = torch.linalg.vector_norm(tangential, dim=0)
         stopped = friction_stop_ratio(speed, force * point_compliance / step, self._friction)
-        asked = torch.zeros_like(velocities[:2])
-        points.add(stopped * tangential / safe, asked)
+        friction_changes = torch.zeros_like(velocities[:2])
+        points.add(stopped * tangential / safe, friction_changes)
         count = torch.zeros_like(lifts)
         carries = (touches * (points.shares != 0.0)).to(count.dtype)
         count.scatter_add_(0, corners.flatten(), carries.flatten())
-        change = asked * compliance / count.clamp(min=1.0)
+        change = friction_changes * compliance / count.clamp(min=1.0)
         velocities[:2] -= change
         # Vertices moved on by their old velocity; undo the displacement that friction stopped.
         positions[:2] -= step * change

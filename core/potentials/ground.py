@@ -398,12 +398,14 @@ class GroundFriction(Potential):
 
     def _stiffness(self, displacement: Tensor) -> tuple[Tensor, Tensor]:
         """(S,) the force over the displacement, across it, and its derivative along it, in N/m."""
-        asked = displacement, self.limit, self.stick_threshold
+        arguments = displacement, self.limit, self.stick_threshold
         last = self._last_stiffness
-        if last is None or any(now is not then for now, then in zip(asked, last[0], strict=True)):
+        if last is None or any(
+            now is not then for now, then in zip(arguments, last[0], strict=True)
+        ):
             length = self._length(displacement)
             stiffness = slide_stiffness(length, self.stick_threshold, self.limit, self._drop)
-            last = self._last_stiffness = asked, stiffness
+            last = self._last_stiffness = arguments, stiffness
         return last[1]
 
     def _length(self, displacement: Tensor) -> Tensor:

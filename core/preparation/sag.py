@@ -60,9 +60,9 @@ def default_young(
     """
     checks.above_zero(density, "The density in kg/m³")
     checks.above_zero(sag, "The sag, as a share of the height,")
-    pull = checks.vector(gravity, "Gravity in m/s²")
+    acceleration = checks.vector(gravity, "Gravity in m/s²")
     places = checks.positions(points, "the body whose stiffness is sought")
-    size = _Size.of(places, pull if any(pull) else EARTH, load or Load())
+    size = _Size.of(places, acceleration if any(acceleration) else EARTH, load or Load())
     if not size.stress > 0.0:
         raise SceneError("All points are at one place, so no stiffness suits their size.")
     return max(size.squeeze(density) / sag, _SAFETY_FACTOR * size.buckling_young(density))
@@ -127,12 +127,15 @@ class _Size:
 
     @staticmethod
     def of(points: ArrayLike, gravity: Sequence[float], load: Load) -> _Size:
-        places, pull = np.asarray(points, dtype=np.float64), np.asarray(gravity, dtype=np.float64)
-        strength = float(np.linalg.norm(pull))
+        places, acceleration = (
+            np.asarray(points, dtype=np.float64),
+            np.asarray(gravity, dtype=np.float64),
+        )
+        strength = float(np.linalg.norm(acceleration))
         if len(places) == 0 or strength == 0.0:
             return _Size(0.0, 0.0)
         # Two columns of a rotation whose first is along gravity.
-        frame, _ = np.linalg.qr(np.column_stack([pull, np.eye(3)]))
+        frame, _ = np.linalg.qr(np.column_stack([acceleration, np.eye(3)]))
         height = float(np.ptp(places @ frame[:, 0]))
         widths = _widths(places @ frame[:, 1:3])
         column = height + load.height
@@ -217,12 +220,12 @@ def pinned_sag(
     """
     checks.above_zero(density, "The density in kg/m³")
     vector = checks.vector(gravity, "Gravity in m/s²")
-    pull = np.asarray(vector if any(vector) else EARTH)
+    acceleration = np.asarray(vector if any(vector) else EARTH)
     frame = np.eye(3) if axes is None else np.asarray(axes, dtype=np.float64)
     points = checks.positions(vertices, "the body whose stiffness is sought") @ frame
     held = checks.positions(pinned, "the pins") @ frame
     grid = _Grid.around(points, np.asarray(triangles), held)
-    weight = density * (pull @ frame)
+    weight = density * (acceleration @ frame)
     sideways = _across(weight)
     loads = [weight, *sideways] if grid.stands(weight) else [weight]
     bends = grid.displacements(loads, min(poisson, _MAX_POISSON)) / grid.free_length

@@ -43,12 +43,12 @@ def rows(requests: Iterator[Request], workers: int | None, threads: int) -> Iter
     done: queue.SimpleQueue[Row | BaseException | None] = queue.SimpleQueue()
     guard, stopped = threading.Lock(), threading.Event()
 
-    def take() -> Request | None:
+    def next_request() -> Request | None:
         with guard:
             return None if stopped.is_set() else next(requests, None)
 
     pool = [Process(threads) for _ in range(count)]
-    started = [threading.Thread(target=_serve, args=(each, take, done)) for each in pool]
+    started = [threading.Thread(target=_serve, args=(each, next_request, done)) for each in pool]
     for thread in started:
         thread.start()
     try:
@@ -71,10 +71,10 @@ def rows(requests: Iterator[Request], workers: int | None, threads: int) -> Iter
             thread.join()
 
 
-def _serve(process: Process, take: Any, done: queue.SimpleQueue[Any]) -> None:
+def _serve(process: Process, next_request: Any, done: queue.SimpleQueue[Any]) -> None:
     """Give the present requests to a process, and restart it if it dies."""
     try:
-        while (request := take()) is not None:
+        while (request := next_request()) is not None:
             row = process.run(request)
             if process.is_stopped:
                 break

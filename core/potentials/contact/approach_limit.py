@@ -123,9 +123,9 @@ class ApproachLimit:
         borders = self._elements[:, [0, 1, 1]]
         self._ends = np.where(self._is_border[:, None], borders, self._elements)
         self._vertices = self._ends[self._order].ravel()
-        leading = self._vertices[3 * self._first]
-        self._piece, self._object = piece_of[leading], surface.object_of[leading]
-        self._group = surface.group_of[leading]
+        first_vertices = self._vertices[3 * self._first]
+        self._piece, self._object = piece_of[first_vertices], surface.object_of[first_vertices]
+        self._group = surface.group_of[first_vertices]
         #: Attached parts pass through the object that they are attached to.
         self._exempt = np.bitwise_and.reduce(surface.exempt[self._ends], axis=1)
         self._can_meet = surface.group_collisions(surface.can_collide)
@@ -226,11 +226,11 @@ class ApproachLimit:
             fractions: (K,) of the motion at which they collide.
             until: (K,) fractions of the motion until which they gain speed.
         """
-        start, end, gained = (
+        start, end, velocity_gains = (
             np.subtract(*(at[self._ends[element]].mean(axis=1) for element in elements))
             for at in (*predicted.velocities, predicted.gains)
         )
-        relative = start + fractions[:, None] * (end - start) + until[:, None] * gained
+        relative = start + fractions[:, None] * (end - start) + until[:, None] * velocity_gains
         speeds = [
             sign * np.einsum("ki,ki->k", self._normals(predicted.points, element), relative)
             for sign, element in zip((1.0, -1.0), elements, strict=True)

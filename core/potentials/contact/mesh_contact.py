@@ -193,10 +193,10 @@ class MeshContact(Potential):
             displacement: (3, N) in metres.
             mobility: (N,) in metres a newton; zero where pinned.
         """
-        still = np.zeros_like(self._colliders)
+        no_displacement = np.zeros_like(self._colliders)
         nodes = np.concatenate([positions.T.cpu().numpy(), self._colliders])
-        moves = np.concatenate([displacement.T.cpu().numpy(), still])
-        mobilities = np.concatenate([mobility.cpu().numpy(), still[:, 0]])
+        moves = np.concatenate([displacement.T.cpu().numpy(), no_displacement])
+        mobilities = np.concatenate([mobility.cpu().numpy(), no_displacement[:, 0]])
         motion, points = self._truncated_motion, np.ascontiguousarray(self.points(positions))
         motion.forget_candidates()
         longest = longest_move(moves, self.distances)

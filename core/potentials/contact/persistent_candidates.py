@@ -137,8 +137,8 @@ class PersistentCandidates:
         deviations = lengths(after - before - (step - since) * velocities)
         self._allowed = self._allowance(np.ones(len(before), bool), deviations, steps, step)
         self._ends = self._origins + duration * velocities
-        reach = self._radii + self._allowed
-        self._swept = self._broad_phase.sweep(self._origins, self._ends, reach)
+        search_radii = self._radii + self._allowed
+        self._swept = self._broad_phase.sweep(self._origins, self._ends, search_radii)
         candidates = self._broad_phase.among(self._swept, self._swept.leaves)
         self._replace(candidates)
         return len(candidates)
@@ -156,9 +156,9 @@ class PersistentCandidates:
         self._ends[leaving] = start + (self._until - since) * velocities
         deviations = lengths(after[leaving] - start - left * velocities)
         self._allowed[leaving] = self._allowance(leaving, deviations, steps, step)
-        reach = self._radii + self._allowed
+        search_radii = self._radii + self._allowed
         self._swept = self._broad_phase.sweep_moved(
-            self._swept, leaving, self._origins, self._ends, reach
+            self._swept, leaving, self._origins, self._ends, search_radii
         )
         added = self._broad_phase.among(self._swept, self._swept.leaves)
         self._replace(self.candidates.merged(added))
