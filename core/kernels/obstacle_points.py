@@ -565,6 +565,32 @@ def add_pulls(values: Any, goals: Any, factors: Any, corners: Any, shares: Any, 
 
 
 @compiled()
+def add_spring_forces(
+    vertices: Any, offsets: Any, columns: Any, values: Any, positions: Any, pulls: Any, out: Any
+) -> None:
+    """Adds K x − b of some vertices to (3, N), in newtons.
+
+    Args:
+        vertices: (A,) of the rows of K and b.
+        offsets: (A + 1,) where the rows of K begin among its entries.
+        columns, values: (E,) of the entries of K: their vertices, and stiffnesses in N/m.
+        positions: (3, N) x in metres.
+        pulls: (3, A) b in newtons.
+    """
+    for a in range(len(vertices)):
+        x = y = z = 0.0
+        for entry in range(offsets[a], offsets[a + 1]):
+            v = columns[entry]
+            x += values[entry] * positions[0, v]
+            y += values[entry] * positions[1, v]
+            z += values[entry] * positions[2, v]
+        v = vertices[a]
+        out[0, v] += x - pulls[0, a]
+        out[1, v] += y - pulls[1, a]
+        out[2, v] += z - pulls[2, a]
+
+
+@compiled()
 def pull_energy_change(
     values: Any, before: Any, after: Any, factors: Any, corners: Any, shares: Any
 ) -> float:

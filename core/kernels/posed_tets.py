@@ -293,9 +293,9 @@ def _rest_metric(edges: Any) -> Any:
 
 
 @compiled()
-def _held_rest(edges: Any, gradients: Any, volume: Any, least: float) -> Any:
-    """Return V S and 1 / V of a held tet by its edges at rest."""
-    inverse, ratio = held_shape(matmul3(edges, gradients), least)
+def _held_rest(f: Any, gradients: Any, volume: Any, least: float) -> Any:
+    """Return V S and 1 / V of a held tet by its deformation gradient in the pose."""
+    inverse, ratio = held_shape(f, least)
     held = volume * ratio
     return scaled_symmetric(held, squared(transposed(matmul3(gradients, inverse)))), 1.0 / held
 
@@ -335,9 +335,10 @@ def _held_forces(
     for index in range(which.shape[0]):
         e, g = which[index], matrix_in(gradients, index)
         d, d_rest = tet_edges(positions, corners, e), tet_edges(rest, corners, e)
-        if not _is_squeezed(matmul3(d_rest, g), least):
+        f = matmul3(d_rest, g)
+        if not _is_squeezed(f, least):
             continue
-        metric, inverse_volume = _held_rest(d_rest, g, volumes[index], least)
+        metric, inverse_volume = _held_rest(f, g, volumes[index], least)
         mu, lam = moduli[0, e], moduli[1, e]
         forces = tet_forces(d, metric, inverse_volume, law, low, high, mu, lam, sixth)
         at_rest = tet_forces(
@@ -405,9 +406,10 @@ def _held_energies(
     for index in range(which.shape[0]):
         e, g = which[index], matrix_in(gradients, index)
         d, d_rest = tet_edges(positions, corners, e), tet_edges(rest, corners, e)
-        if not _is_squeezed(matmul3(d_rest, g), least):
+        f = matmul3(d_rest, g)
+        if not _is_squeezed(f, least):
             continue
-        metric, inverse_volume = _held_rest(d_rest, g, volumes[index], least)
+        metric, inverse_volume = _held_rest(f, g, volumes[index], least)
         mu, lam = moduli[0, e], moduli[1, e]
         at_rest = tet_forces(
             d_rest, metric, inverse_volume, law, rest_low, rest_high, mu, lam, sixth

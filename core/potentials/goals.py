@@ -13,7 +13,9 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
+from ..compiled import runs_loops
 from ..geometry.inverse_distance import nearest_weights
+from ..kernels.obstacle_points import add_spring_forces
 from ..scene.channel import Channel, FrameTimes
 from ..scene.goals import Goals
 from ..scene.start_shape import skin_embedding_of
@@ -107,16 +109,38 @@ class GoalSprings(PrescribedPotential):
     is_sampled = True
 
     def __init__(self, goals: _GoalPoints) -> None:
+        # The time of the present targets, if only their forces have been interpolated so far.
+        self._time: tuple[int, float] | None = None
         super().__init__(goals.targets)
         #: The points and their targets.
         self.goals = goals
+        self._forces = _VertexForces(goals) if runs_loops(goals.stiffness) else None
 
     @staticmethod
     def of(system: Nodes, body: int, goals: Goals) -> GoalSprings:
         return GoalSprings(_GoalPoints.of(system, body, goals))
 
+    @property
+    def parameters(self) -> Tensor:
+        """Return the present targets, (3, P) in metres."""
+        if self._time is not None:
+            self.channel.write(*self._time, self._targets)
+            self._time = None
+        return self._targets
+
+    @parameters.setter
+    def parameters(self, targets: Tensor) -> None:
+        self._targets = targets
+
     def go_to(self, frame: int, fraction: float) -> None:
-        self.channel.write(frame, fraction, self.parameters)
+        self._time = frame, fraction
+        if self._forces is not None:
+            self._forces.go_to(frame, fraction)
+
+    def act(self, parameters: Tensor) -> None:
+        super().act(parameters)
+        if self._forces is not None:
+            self._forces.act(parameters)
 
     def energy(self, positions: Tensor) -> Tensor:
         return self.energy_with(self.parameters, positions)
@@ -130,10 +154,54 @@ class GoalSprings(PrescribedPotential):
         return points.pull_energy_change(positions, before, after, stiffness)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        self.goals.points.add_pulls(positions, self.parameters, self.goals.stiffness, out)
+        if self._forces is None or positions.requires_grad:
+            self.goals.points.add_pulls(positions, self.parameters, self.goals.stiffness, out)
+        else:
+            self._forces.add(positions, out)
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         self.goals.add_hessian(self.goals.stiffness, matrix)
+
+
+class _VertexForces:
+    """The gradient K x − b of springs by vertices: K = Wᵀ k W and b = Wᵀ k t.
+
+    Several points are in one tet, so that vertices take half the time that points do.
+    """
+
+    def __init__(self, goals: _GoalPoints) -> None:
+        # It loads scipy, which takes a moment that other scenes need not wait.
+        from scipy.sparse import csr_array
+
+        corners, shares = goals.points.corners.numpy(), goals.points.shares.numpy()
+        points = np.repeat(np.arange(len(goals.points)), len(corners))
+        # Vertices without a point keep no row.
+        vertices, columns = np.unique(corners.T.ravel(), return_inverse=True)
+        weights = csr_array((shares.T.ravel(), (points, columns)))
+        weighted = weights.multiply(goals.stiffness.numpy()[:, None]).T.tocsr()
+        matrix = csr_array(weighted @ weights)
+        matrix.sort_indices()
+        self._rows = vertices, matrix.indptr.astype(np.int64), vertices[matrix.indices]
+        self._values, self._weighted = matrix.data, weighted
+        self._channel = goals.targets.with_samples(
+            torch.stack([self._pull(sample) for sample in goals.targets.samples])
+        )
+        self._present = self._channel.at(0, 0.0)
+
+    def _pull(self, targets: Tensor) -> Tensor:
+        """Return b, (3, A) in newtons."""
+        return torch.as_tensor(np.ascontiguousarray((self._weighted @ targets.numpy().T).T))
+
+    def go_to(self, frame: int, fraction: float) -> None:
+        self._channel.write(frame, fraction, self._present)
+
+    def act(self, targets: Tensor) -> None:
+        self._present.copy_(self._pull(targets))
+
+    def add(self, positions: Tensor, out: Tensor) -> None:
+        """Adds the gradient at (3, N) positions to ``out``, in newtons."""
+        arrays = positions.contiguous().numpy(), self._present.numpy()
+        add_spring_forces(*self._rows, self._values, *arrays, out.numpy())
 
 
 class GoalDamping(PrescribedPotential):

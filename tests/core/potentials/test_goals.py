@@ -7,12 +7,14 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 from supple.core import Channel, Goals, Scene, Simulator, Skin, SoftBody, SurfaceMesh, TetMesh
 from supple.core.integrators import BDF2, SDIRK2, ImplicitEuler, RungeKutta4, SymplecticEuler
 from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.integrators.stability import spectrum
 from supple.core.materials import StableNeoHookean
+from supple.core.potentials.goals import GoalSprings
 from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 
 TET = TetMesh([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
@@ -167,3 +169,25 @@ def test_without_compiled_loops_it_comes_to_the_same(without_compiled_loops) -> 
     for frame in simulator(Scene([body()]), BDF2(), 60).run(1):
         expected = damped_fall(frame.time, 1.0, RATIO)
         assert height(frame) == pytest.approx(expected, abs=1e-3 * GRAVITY / OMEGA**2)
+
+
+@pytest.mark.parametrize("by_time", [True, False])
+def test_vertices_are_pulled_as_the_points_that_they_carry(by_time: bool) -> None:
+    surface = SurfaceMesh(box_corners((0.4, 0.3, 0.2)), BOX_TRIANGLES, edge_length=0.1)
+    path = surface.vertices + np.array([[0.0], [0.3], [0.5]])[..., None] * [1.0, -2.0, 0.5]
+    goals = Goals(np.array([0, 3, 4, 6]), path[:, [0, 3, 4, 6]], [1.0, 0.5, 0.2, 0.7], FREQUENCY)
+    held = SoftBody(surface, STIFF, skin=Skin(surface.vertices, goals=goals))
+    system = simulator(Scene([held])).system
+    (springs,) = (force for force in system.forces if isinstance(force, GoalSprings))
+    positions = system.rest_positions() + 0.1 * torch.rand(3, system.vertex_count).double()
+    targets, expected = springs.at(1, 0.25), torch.zeros_like(positions)
+    if by_time:
+        springs.go_to(1, 0.25)
+    else:
+        springs.act(targets)
+    springs.goals.points.add_pulls(positions, targets, springs.goals.stiffness, expected)
+    scale = float(expected.abs().max())
+    np.testing.assert_allclose(springs.gradient(positions), expected, atol=1e-12 * scale)
+    assert float(springs.energy(positions)) == pytest.approx(
+        float(springs.energy_with(targets, positions)), rel=1e-14
+    )
