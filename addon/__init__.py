@@ -10,13 +10,22 @@ from pathlib import Path
 import bpy
 
 from ..core.errors import legible
-from . import command_line, operators, panels, preferences, properties, render_check, translations
+from . import (
+    command_line,
+    operators,
+    panels,
+    preferences,
+    properties,
+    remembered,
+    render_check,
+    translations,
+)
 from .cache import cache_moves, packed_frames, trash
 from .capture import fingerprint
 from .capture.objects import is_soft_body
 from .fits import fit_run
 from .operators import solver
-from .panels import ground_overlay, paint_overlay
+from .panels import ground_overlay, menus, paint_overlay
 from .playback import fields, fitting
 from .properties import suited
 from .worker import session, warm_worker
@@ -26,6 +35,7 @@ CLASSES = [
     preferences.SupplePreferences,
     *operators.CLASSES,
     *panels.CLASSES,
+    *menus.CLASSES,
 ]
 Handler = Callable[..., object]
 
@@ -35,6 +45,7 @@ def register() -> None:
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     properties.attach()
+    menus.register()
     command_line.register()
     for name, handler in HANDLERS.items():
         getattr(bpy.app.handlers, name).append(handler)
@@ -63,6 +74,7 @@ def unregister() -> None:
     for name, handler in HANDLERS.items():
         getattr(bpy.app.handlers, name).remove(handler)
     command_line.unregister()
+    menus.unregister()
     properties.detach()
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)
@@ -83,6 +95,7 @@ def _report_travel() -> None:
 
 def _forget_edited(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     fingerprint.forget(depsgraph)
+    remembered.forget()
     if any(update.is_updated_geometry for update in depsgraph.updates):
         suited.forget()
     paint_overlay.forget_changed(depsgraph)
@@ -111,7 +124,10 @@ def _first(*functions: Handler) -> Handler:
 
 
 _AFTER_SAVE = _first(cache_moves.after_saving, lambda _: _report_travel())
-_AFTER_UNDO = _each(fingerprint.forget, suited.forget, paint_overlay.forget, cache_moves.reconnect)
+_AFTER_UNDO = _each(
+    *(fingerprint.forget, suited.forget, remembered.forget),
+    *(paint_overlay.forget, cache_moves.reconnect),
+)
 #: Functions for Blender's lists of handlers.
 HANDLERS = {
     name: bpy.app.handlers.persistent(handler)
@@ -120,7 +136,7 @@ HANDLERS = {
             *(session.stop, trash.forget, solver.forget, fields.forget_fields),
             paint_overlay.forget,
         ),
-        "load_post": _each(fingerprint.forget, suited.forget, _prepare_worker),
+        "load_post": _each(fingerprint.forget, suited.forget, remembered.forget, _prepare_worker),
         "save_pre": _first(cache_moves.before_saving),
         "save_post": _AFTER_SAVE,
         "save_post_fail": _AFTER_SAVE,

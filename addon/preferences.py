@@ -60,6 +60,7 @@ class SupplePreferences(bpy.types.AddonPreferences):
         row = self.layout.row()
         row.operator(ids.INSTALL_SOLVER)
         row.operator(ids.DOCTOR)
+        row.operator(ids.HELP, icon="HELP")
         self.layout.operator(ids.REMOVE_CACHES)
 
 

@@ -3,9 +3,9 @@
 
 from typing import Any
 
-from . import bake, bodies, farm, fields, notices, simulate, solver
+from . import bake, bodies, farm, fields, help, notices, simulate, solver
 
-_FILES = (bodies, simulate, bake, fields, farm, notices, solver)
+_FILES = (bodies, simulate, bake, fields, farm, notices, solver, help)
 CLASSES: list[Any] = [
     each
     for file in _FILES

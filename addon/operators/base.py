@@ -17,7 +17,7 @@ from ..reports import intersections
 from ..runs import Run, Work
 from ..translations import translated
 from ..worker import session, solver_environment, warm_worker
-from ..worker.redraw import redraw_sidebars
+from ..worker.redraw import redraw_panels
 
 
 def _why_busy() -> str:
@@ -205,7 +205,7 @@ class TimedOperator(ActionOperator):
         self._reported = status, percent
         context.window_manager.progress_update(percent)
         context.workspace.status_text_set(translated(f"{status}, Esc cancels"))
-        redraw_sidebars()
+        redraw_panels()
 
     def _conclude(
         self: Any, context: bpy.types.Context, kind: set[str], message: str, is_step: bool = True
@@ -224,7 +224,7 @@ class TimedOperator(ActionOperator):
         manager.progress_end()
         if context.workspace is not None:
             context.workspace.status_text_set(None)
-        redraw_sidebars()
+        redraw_panels()
 
 
 class WorkerOperator(TimedOperator):

@@ -7,16 +7,14 @@ import bpy
 from bpy.props import EnumProperty, IntProperty, StringProperty
 
 from ...core.errors import SuppleError
-from ...core.materials.presets import GROUPS, HAND_SIZE, PRESETS, Preset, length, stiffness
+from ...core.materials.presets import GROUPS, PRESETS, Preset, length, stiffness
 from .. import actions, ids
-from ..capture.objects import is_soft_body
+from ..capture.objects import can_collide, is_soft_body
 from ..named import named
 from ..playback import fields, mesh_cache, smooth
 from ..properties import jiggling, presets, selection, suited
-from ..properties.suited import longest_side
 from ..settings.object import setting
 from ..translations import translated
-from ..units import metres_per_unit
 from ..worker import warm_worker
 from .base import ActionOperator, BodiesOperator, NamedObjectOperator, chosen_bodies
 
@@ -41,6 +39,35 @@ class SUPPLE_OT_add(bpy.types.Operator):
         if not bpy.app.background:
             warm_worker.prepare()
         return {"FINISHED"}
+
+
+class SUPPLE_OT_add_collider(NamedObjectOperator, bpy.types.Operator):
+    """Let soft bodies land on the selected objects instead of passing through them"""
+
+    bl_idname = ids.ADD_COLLIDER
+    bl_label = "Add Collider"
+
+    def act(self, context: bpy.types.Context) -> str:
+        if self.object_name:
+            return super().act(context)
+        objects = [obj for obj in context.selected_objects if can_collide(obj)]
+        if not objects:
+            raise SuppleError("Select a mesh or an empty sphere that is not a soft body.")
+        for obj in objects:
+            self.mend(context, obj)
+        if len(objects) == 1:
+            return f"{objects[0].name} is now a collider."
+        return f"{named(objects)} are now colliders."
+
+    def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
+        if not can_collide(obj):
+            raise SuppleError(f"{obj.name} cannot be a collider. Use a mesh or an empty sphere.")
+        if not obj.is_editable:
+            raise SuppleError(
+                f"{obj.name} is linked from another file. Make it a library override first."
+            )
+        obj.supple.collider = True
+        return f"{obj.name} is now a collider."
 
 
 class SUPPLE_OT_remove(bpy.types.Operator):
@@ -242,14 +269,14 @@ class SUPPLE_OT_apply_preset(BodiesOperator, bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         preset, bodies = PRESETS[self.preset], chosen_bodies(context)
-        unit = metres_per_unit(context.scene)
-        for obj in bodies:
-            size = unit * longest_side(obj) if self.size == HAND else 0.0
-            presets.apply(obj.supple, preset, size / HAND_SIZE if size > 0.0 else 1.0)
         if self.size == HAND:
+            for obj in bodies:
+                presets.apply_to_size(context.scene, obj, preset)
             text = f"{preset.label} (Hand Size): {named(bodies)}."
             self.report({"INFO"}, translated(text))
             return {"FINISHED"}
+        for obj in bodies:
+            presets.apply(obj.supple, preset)
         message = [f"{preset.label}: {named(bodies)}."]
         lying = [obj for obj in bodies if suited.sag_message(context.scene, obj)[1]]
         if lying:

@@ -8,7 +8,7 @@ import bpy
 from ...core.errors import SuppleError
 from .. import driving, ids
 from ..bake import shape_keys
-from ..capture.objects import can_collide, is_soft_body
+from ..capture.objects import is_soft_body
 from ..playback import fitting
 from ..reports import coarse_meshes, intersections
 from .base import ActionOperator, NamedObjectOperator
@@ -75,23 +75,6 @@ def _override_of_collection(
             if parent.library is None and linked in parent.children.values():
                 parent.children.unlink(linked)
     return made
-
-
-class SUPPLE_OT_make_collider(NamedObjectOperator, bpy.types.Operator):
-    """Let soft bodies collide with this object instead of passing through it"""
-
-    bl_idname = ids.MAKE_COLLIDER
-    bl_label = "Make Collider"
-
-    def mend(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
-        if not can_collide(obj):
-            raise SuppleError(f"{obj.name} cannot be a collider. Use a mesh or an empty sphere.")
-        if not obj.is_editable:
-            raise SuppleError(
-                f"{obj.name} is linked from another file. Make it a library override first."
-            )
-        obj.supple.collider = True
-        return f"{obj.name} is now a collider."
 
 
 class SUPPLE_OT_make_keys_work(NamedObjectOperator, bpy.types.Operator):

@@ -8,25 +8,82 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
+from ...core.materials.presets import PRESETS
 from .. import ids
 from ..capture import control, fingerprint
 from ..capture.objects import is_soft_body, left_out, soft_bodies
 from ..fits.fit_run import Fit
 from ..fits.table import TOOLS
 from ..named import named
-from ..properties import selection
+from ..properties import presets, selection
 from ..reports import coarse_meshes
 from ..runs import Simulation, Tetrahedralization
 from ..translations import translated
 from ..units import played_frame
-from .base import BodiesOperator, WorkerOperator
+from .base import BodiesOperator, WorkerOperator, chosen_bodies
 
 ASK, SOFT, COLLIDER, LEAVE = "ask", "soft", "collider", "leave"
 # Objects that the user wants left out, until Blender is closed.
 _left_out: set[int] = set()
 
 
-class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
+class SimulationOperator(WorkerOperator):
+    """An operator that simulates all soft bodies and plays the frames."""
+
+    _run: Simulation
+    # The frame where the playhead was last put, or was.
+    _playhead: int
+
+    def take_in(self, context: bpy.types.Context) -> None:
+        """Make soft bodies and colliders before the run."""
+        raise NotImplementedError
+
+    def begin_run(self: Any, context: bpy.types.Context) -> Simulation:
+        self.take_in(context)
+        self._playhead = context.scene.frame_current
+        return Simulation(context)
+
+    def show(self: Any, context: bpy.types.Context) -> None:
+        """The scene's playhead follows the newest frame, until the user puts it elsewhere or plays
+        the animation."""
+        newest = played_frame(context.scene, self._run.playback.last_shown)
+        if newest != self._playhead and self._leads_playhead(context):
+            context.scene.frame_set(newest)
+            self._playhead = newest
+
+    def show_result(self: Any, context: bpy.types.Context) -> None:
+        """Play the frames from the first one, where the playhead has followed them to the end."""
+        if self._leads_playhead(context):
+            context.scene.frame_set(played_frame(context.scene, self._run.first_shown))
+            bpy.ops.screen.animation_play()
+
+    def _leads_playhead(self: Any, context: bpy.types.Context) -> bool:
+        """Whether the playhead of this scene is where the run has put it, and stands still."""
+        scene = context.scene
+        is_here = scene.session_uid == self._run.scene_uid
+        is_still = scene.frame_current == self._playhead and not context.screen.is_animation_playing
+        return is_here and is_still
+
+    def make_soft(
+        self: Any, context: bpy.types.Context, objects: list[bpy.types.Object], subdivide: bool
+    ) -> None:
+        """Make meshes soft bodies, with enough vertices to bend visibly where it is wanted."""
+        self.report({"INFO"}, translated(selection.make_soft(context, objects)))
+        # Steps of their own: undoing the simulation leaves the soft body.
+        _push_undo("Add Soft Body")
+        coarse = [obj for obj in objects if coarse_meshes.is_plain(obj)] if subdivide else []
+        for obj in filter(coarse_meshes.hides_bending, coarse):
+            coarse_meshes.subdivide(obj)
+            count = len(obj.data.vertices)
+            text = (
+                f"Subdivided {obj.name} to bend visibly: {count} vertices, same shape. Undo "
+                "reverts this."
+            )
+            self.report({"INFO"}, translated(text))
+            _push_undo("Subdivide")
+
+
+class SUPPLE_OT_simulate(SimulationOperator, bpy.types.Operator):
     """Simulate all soft bodies. Selected meshes are added first. Resumes a cancelled run"""
 
     bl_idname = ids.SIMULATE
@@ -52,10 +109,6 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
         options={"HIDDEN", "SKIP_SAVE"},
     )
 
-    _run: Simulation
-    # The frame where the playhead was last put, or was.
-    _playhead: int
-
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
         if reason := super().unavailable_reason(context):
@@ -73,33 +126,7 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
         result: set[str] = super().invoke(context, event)
         return result
 
-    def begin_run(self: Any, context: bpy.types.Context) -> Simulation:
-        self._take_in(context)
-        self._playhead = context.scene.frame_current
-        return Simulation(context)
-
-    def show(self: Any, context: bpy.types.Context) -> None:
-        """The scene's playhead follows the newest frame, until the user puts it elsewhere or plays
-        the animation."""
-        newest = played_frame(context.scene, self._run.playback.last_shown)
-        if newest != self._playhead and self._leads_playhead(context):
-            context.scene.frame_set(newest)
-            self._playhead = newest
-
-    def show_result(self: Any, context: bpy.types.Context) -> None:
-        """Play the frames from the first one, where the playhead has followed them to the end."""
-        if self._leads_playhead(context):
-            context.scene.frame_set(played_frame(context.scene, self._run.first_shown))
-            bpy.ops.screen.animation_play()
-
-    def _leads_playhead(self: Any, context: bpy.types.Context) -> bool:
-        """Whether the playhead of this scene is where the run has put it, and stands still."""
-        scene = context.scene
-        is_here = scene.session_uid == self._run.scene_uid
-        is_still = scene.frame_current == self._playhead and not context.screen.is_animation_playing
-        return is_here and is_still
-
-    def _take_in(self: Any, context: bpy.types.Context) -> None:
+    def take_in(self: Any, context: bpy.types.Context) -> None:
         new = selection.newcomers(context)
         if self.newcomers == LEAVE:
             _left_out.update(obj.session_uid for obj in new)
@@ -107,19 +134,31 @@ class SUPPLE_OT_simulate(WorkerOperator, bpy.types.Operator):
             for obj in new:
                 obj.supple.collider = True
         elif new and (self.newcomers == SOFT or not soft_bodies(context)):
-            self.report({"INFO"}, translated(selection.make_soft(context, new)))
-            # Steps of their own: undoing the simulation leaves the soft body.
-            _push_undo("Add Soft Body")
-            coarse = [obj for obj in new if coarse_meshes.is_plain(obj)] if self.subdivide else []
-            for obj in filter(coarse_meshes.hides_bending, coarse):
-                coarse_meshes.subdivide(obj)
-                count = len(obj.data.vertices)
-                text = (
-                    f"Subdivided {obj.name} to bend visibly: {count} vertices, same shape. Undo "
-                    "reverts this."
-                )
-                self.report({"INFO"}, translated(text))
-                _push_undo("Subdivide")
+            self.make_soft(context, new, self.subdivide)
+
+
+JELLY = "gelatine_dessert"
+
+
+class SUPPLE_OT_quick_jelly(SimulationOperator, bpy.types.Operator):
+    """Make the selected meshes wobble like jelly, and simulate them"""
+
+    bl_idname = ids.QUICK_JELLY
+    bl_label = "Quick Jelly"
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        if reason := super().unavailable_reason(context):
+            return reason
+        if chosen_bodies(context) or selection.candidates(context):
+            return ""
+        return selection.why_none(context)
+
+    def take_in(self, context: bpy.types.Context) -> None:
+        if new := selection.candidates(context):
+            self.make_soft(context, new, subdivide=True)
+        for obj in chosen_bodies(context):
+            presets.apply_to_size(context.scene, obj, PRESETS[JELLY])
 
 
 def _push_undo(message: str) -> None:

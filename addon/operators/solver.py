@@ -14,7 +14,7 @@ from ..reports import doctor
 from ..reports.doctor import Examination, Finding
 from ..translations import translated
 from ..worker import solver_environment, warm_worker
-from ..worker.redraw import redraw_sidebars
+from ..worker.redraw import redraw_panels
 from ..worker.solver_install import (
     Installation,
     download_size,
@@ -204,7 +204,7 @@ def _look() -> float | None:
     windows = bpy.context.window_manager.windows
     for window in windows:
         window.workspace.status_text_set(None)
-    redraw_sidebars()
+    redraw_panels()
     if len(windows):
         with bpy.context.temp_override(window=windows[-1], screen=windows[-1].screen):
             bpy.ops.supple.doctor_report("INVOKE_DEFAULT")

@@ -1,32 +1,82 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The tab Supple in the 3D view's sidebar."""
+"""The panels in the 3D view's sidebar, and the same ones in Properties › Physics."""
 
-from . import body, main, material, scene
+from __future__ import annotations
 
-#: In the order of the tab.
-CLASSES = [
+from typing import Any
+
+import bpy
+
+from . import collisions, forces, goals, main, material, pins, solver, start
+from .base import SupplePanel
+
+#: In the order in which they stand.
+CONTENTS: list[type[SupplePanel]] = [
     main.SUPPLE_PT_main,
-    body.SUPPLE_PT_body,
+    main.SUPPLE_PT_statistics,
     material.SUPPLE_PT_material,
-    material.SUPPLE_PT_volume_and_damping,
     material.SUPPLE_PT_plasticity,
     material.SUPPLE_PT_paint,
-    body.SUPPLE_PT_pins,
-    body.SUPPLE_PT_jiggle,
-    body.SUPPLE_PT_attach,
-    body.SUPPLE_PT_start,
-    body.SUPPLE_PT_find,
-    body.SUPPLE_PT_mesh,
-    body.SUPPLE_PT_surface,
-    body.SUPPLE_PT_forces,
-    body.SUPPLE_PT_result,
-    scene.SUPPLE_PT_collider,
-    scene.SUPPLE_PT_scene,
-    scene.SUPPLE_PT_ground,
-    scene.SUPPLE_PT_fluid,
-    scene.SUPPLE_PT_contact,
-    scene.SUPPLE_PT_force_fields,
-    scene.SUPPLE_PT_simulation,
-    scene.SUPPLE_PT_fields,
-    scene.SUPPLE_PT_farm,
+    material.SUPPLE_PT_material_advanced,
+    pins.SUPPLE_PT_pins,
+    pins.SUPPLE_PT_jiggle,
+    pins.SUPPLE_PT_attach,
+    collisions.SUPPLE_PT_collisions,
+    collisions.SUPPLE_PT_ground,
+    collisions.SUPPLE_PT_collisions_advanced,
+    forces.SUPPLE_PT_forces,
+    forces.SUPPLE_PT_fluid,
+    forces.SUPPLE_PT_force_fields,
+    start.SUPPLE_PT_start,
+    solver.SUPPLE_PT_solver,
+    solver.SUPPLE_PT_cache,
+    solver.SUPPLE_PT_fields,
+    solver.SUPPLE_PT_farm,
+    solver.SUPPLE_PT_solver_advanced,
+    goals.SUPPLE_PT_goals,
+]
+
+
+class SUPPLE_PT_physics(bpy.types.Panel):
+    """Holds the panels in Properties › Physics, beside those of Blender's own simulations."""
+
+    bl_idname = "SUPPLE_PT_physics"
+    bl_label = "Supple"
+    bl_space_type, bl_region_type, bl_context = "PROPERTIES", "WINDOW", "physics"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return context.object is not None
+
+    def draw(self, context: bpy.types.Context) -> None:
+        pass
+
+
+_SIDEBAR = {"bl_space_type": "VIEW_3D", "bl_region_type": "UI", "bl_category": "Supple"}
+_PHYSICS = {
+    name: getattr(SUPPLE_PT_physics, name)
+    for name in ("bl_space_type", "bl_region_type", "bl_context")
+}
+
+
+def _placed(content: type[SupplePanel], place: dict[str, str], suffix: str, top: str) -> Any:
+    """The class of a panel in a place.
+
+    Args:
+        suffix: of its name there.
+        top: the panel that all others stand below there; empty for none.
+    """
+    name = content.__name__ + suffix
+    below = content.parent.__name__ + suffix if content.parent else top
+    more: dict[str, Any] = {"bl_idname": name, **({"bl_parent_id": below} if below else {})}
+    if content.is_closed:
+        more["bl_options"] = {"DEFAULT_CLOSED"}
+    return type(name, (content, bpy.types.Panel), {"__module__": __name__, **place, **more})
+
+
+CLASSES: list[Any] = [
+    *(_placed(content, _SIDEBAR, "", "") for content in CONTENTS),
+    SUPPLE_PT_physics,
+    *(_placed(content, _PHYSICS, "_physics", SUPPLE_PT_physics.bl_idname) for content in CONTENTS),
 ]

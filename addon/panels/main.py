@@ -1,28 +1,27 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The main panel: buttons, notices and the state of the run."""
+"""The main panel: buttons, notices and the state of the run; statistics below it."""
 
 from __future__ import annotations
 
-import math
-import time
 from itertools import groupby
 
 import bpy
 
 from ...core.job import Job
-from .. import ids, modifiers, runs
+from .. import driving, ids, modifiers, runs
 from ..capture.objects import is_soft_body, soft_bodies
 from ..fits import fit_run
 from ..modifiers import find_modifier
-from ..playback import mesh_cache
+from ..playback import mesh_cache, refined_frames
 from ..properties import selection
+from ..remembered import remembered
 from ..reports import ignored, intersections, outdated, run_reports
 from ..reports.notices import Notice, notices
 from ..reports.run_reports import StepReport
 from ..translations import translated
 from ..worker import solver_environment, warm_worker
 from ..worker.solver_install import why_offline
-from .sidebar import Sidebar, write
+from .base import SupplePanel, write
 
 
 def latest_report(scene: bpy.types.Scene) -> StepReport:
@@ -35,12 +34,12 @@ def latest_report(scene: bpy.types.Scene) -> StepReport:
     return run_reports.read(Job(shown), modifiers.shown_start(scene))
 
 
-_SHOWN = 5
+def remembered_report(context: bpy.types.Context) -> StepReport:
+    key = ("report", context.scene.session_uid)
+    return remembered(context, key, lambda: latest_report(context.scene))
 
-# The notices of scenes by their session_uid, and when they were looked for. While an animation
-# plays that is done once a second, since it takes half a millisecond a body.
-_latest: dict[int, tuple[float, list[Notice]]] = {}
-_SECONDS_WHILE_PLAYING = 1.0
+
+_SHOWN = 5
 
 
 def simulate_text(context: bpy.types.Context, shown_notices: list[Notice]) -> str:
@@ -53,18 +52,8 @@ def simulate_text(context: bpy.types.Context, shown_notices: list[Notice]) -> st
 
 def latest_notices(context: bpy.types.Context) -> list[Notice]:
     """The notices of the scene, sorted by their buttons."""
-    uid, now = context.scene.session_uid, time.monotonic()
-    then, shown = _latest.get(uid, (-math.inf, []))
-    age = _SECONDS_WHILE_PLAYING if context.screen.is_animation_playing else 0.0
-    if now - then >= age:
-        shown = sorted(notices(context), key=_button)
-        _latest[uid] = now, shown
-    return shown
-
-
-def forget_notices() -> None:
-    """Look for notices again at the next drawing, as after a run, which plays its frames."""
-    _latest.clear()
+    key = ("notices", context.scene.session_uid)
+    return remembered(context, key, lambda: sorted(notices(context), key=_button))
 
 
 def draw_notices(
@@ -91,25 +80,26 @@ def _button(notice: Notice) -> tuple[str, str, str]:
     return notice.operator, notice.name, notice.hint_of
 
 
-class SUPPLE_PT_main(Sidebar, bpy.types.Panel):
+class SUPPLE_PT_main(SupplePanel):
     bl_label = "Soft Bodies"
+    guide = "reference#the-buttons"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        if problem := _installation_problem():
+        if problem := remembered(context, "installation", _installation_problem):
             _draw_installation(layout, context, problem)
         # Buttons keep their places for every selection, also during a run.
         _draw_selection(layout)
         shown = latest_notices(context) if runs.current is None else []
         _draw_buttons(layout, runs.current, simulate_text(context, shown))
         if runs.current is not None:
-            forget_notices()
             _draw_work(layout, context, runs.current)
         else:
             _draw_results(layout, context)
             _draw_preparation(layout)
             draw_notices(layout, context, shown)
-        for message in ignored.messages(context, is_redraw=True):
+        key = ("ignored", context.scene.session_uid)
+        for message in remembered(context, key, lambda: ignored.messages(context, is_redraw=True)):
             write(layout, context, message, icon="ERROR")
 
 
@@ -135,8 +125,10 @@ def _draw_selection(layout: bpy.types.UILayout) -> None:
     column = layout.column(align=True)
     row = column.row(align=True)
     row.operator(ids.ADD, icon="ADD")
+    row.operator(ids.ADD_COLLIDER, icon="MOD_PHYSICS")
+    row = column.row(align=True)
     row.operator(ids.JIGGLE, icon="MOD_WAVE")
-    column.operator(ids.REMOVE, icon="REMOVE")
+    row.operator(ids.REMOVE, text="Remove", icon="REMOVE")
 
 
 def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None, simulate: str) -> None:
@@ -150,7 +142,6 @@ def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None, simulate: 
     row = column.row(align=True)
     row.operator(ids.BAKE, icon="SHAPEKEY_DATA")
     row.operator(ids.FREE, icon="TRASH")
-    layout.operator(ids.PACK_FRAMES, icon="PACKAGE")
 
 
 def _draw_work(layout: bpy.types.UILayout, context: bpy.types.Context, work: runs.Work) -> None:
@@ -184,8 +175,45 @@ def _draw_failure(
 
 
 def _draw_report(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
-    report = latest_report(context.scene)
+    report = remembered_report(context)
     for text in filter(None, (report.frames, report.events)):
         write(layout, context, text, icon="INFO")
     if report.warning:
         write(layout, context, report.warning, icon="ERROR")
+
+
+class SUPPLE_PT_statistics(SupplePanel):
+    bl_label = "Statistics"
+    parent, is_closed = SUPPLE_PT_main, True
+    guide = "reference#statistics"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        obj, report = context.object, remembered_report(context)
+        texts = [report.steps]
+        if is_soft_body(obj):
+            props = obj.supple
+            texts += [props.mesh_report, props.parts_report, props.touching_report]
+            texts += [_shaping(context)] if props.touching_report else []
+        for text in filter(None, texts):
+            write(self.layout, context, text)
+
+
+def _shaping(context: bpy.types.Context) -> str:
+    """The note on modifiers that act on the simulated frames; empty without any."""
+    obj = context.object
+    names = [
+        modifier.name
+        for modifier in driving.refiners(obj)
+        if driving.is_shown(obj, modifier) and not driving.keeps_vertices(modifier)
+    ]
+    if not names:
+        return ""
+    shown, depsgraph = refined_frames.shown_points(obj), context.view_layer.depsgraph
+    if depsgraph and shown == len(obj.evaluated_get(depsgraph).data.vertices):
+        return ""
+    shapes, it = ("shapes", "it") if len(names) == 1 else ("shape", "them")
+    cure = f"Apply {it}" if shown is None else "Simulate again"
+    return (
+        f"{' and '.join(names)} {shapes} the simulated frames again, so that the visible mesh "
+        f"can differ from the surface that collides. {cure} to see that surface."
+    )

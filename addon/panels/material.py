@@ -8,24 +8,23 @@ import bpy
 from ...core.scene.paint import PAINTED_SETTINGS
 from .. import ids
 from ..properties import presets, suited
+from ..remembered import remembered
 from ..settings.object import SOURCE, UNPAINTED
-from .body import SUPPLE_PT_body
-from .sidebar import MaterialPanel, SoftBodySidebar, draw_panel, write
+from .base import SoftBodyPanel, aligned, draw_panel, write
 
 
-class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
+class SUPPLE_PT_material(SoftBodyPanel):
     bl_label = "Material"
-    bl_parent_id = SUPPLE_PT_body.bl_idname
+    guide = "reference#material"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
         text = presets.label(props) or "Preset"
         layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text=text, icon="PRESET")
-        row = layout.split(factor=0.3)  # the names of models are long
-        row.label(text="Model")
-        row.prop(props, "model", text="")
         draw_panel(layout, props, "material top")
-        text, is_problem = suited.sag_message(context.scene, context.object)
+        obj = context.object
+        key = ("sag", obj.session_uid)
+        text, is_problem = remembered(context, key, lambda: suited.sag_message(context.scene, obj))
         if text:
             write(layout, context, text, icon="ERROR" if is_problem else "INFO")
         if not props.jiggle_group:  # whose stiffness suits its speed
@@ -33,13 +32,10 @@ class SUPPLE_PT_material(SoftBodySidebar, bpy.types.Panel):
         draw_panel(layout, props, "material")
 
 
-class SUPPLE_PT_volume_and_damping(MaterialPanel, bpy.types.Panel):
-    bl_label = "Volume and Damping"
-    panel = "volume and damping"
-
-
-class SUPPLE_PT_plasticity(MaterialPanel, bpy.types.Panel):
+class SUPPLE_PT_plasticity(SoftBodyPanel):
     bl_label = "Plasticity"
+    parent, is_closed = SUPPLE_PT_material, True
+    guide = "reference#plasticity"
 
     def draw_header(self, context: bpy.types.Context) -> None:
         self.layout.prop(context.object.supple, "use_plasticity", text="")
@@ -52,21 +48,25 @@ class SUPPLE_PT_plasticity(MaterialPanel, bpy.types.Panel):
             write(layout, context, text, icon="INFO")
 
 
-class SUPPLE_PT_paint(MaterialPanel, bpy.types.Panel):
+class SUPPLE_PT_paint(SoftBodyPanel):
     bl_label = "Paint"
+    parent, is_closed = SUPPLE_PT_material, True
+    guide = "reference#paint"
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, props = self.layout, context.object.supple
-        overlay = layout.column()
-        overlay.use_property_split, overlay.use_property_decorate = True, False
-        overlay.prop(context.scene.supple, "paint_overlay", icon="OVERLAY")
+        column, props = aligned(self.layout), context.object.supple
+        column.prop(context.scene.supple, "paint_overlay", icon="OVERLAY")
         for setting in PAINTED_SETTINGS:
             source = SOURCE.format(setting)
-            column = layout.column(align=True)
-            row = column.split(factor=0.48, align=True)
-            row.label(text=props.bl_rna.properties[source].name)
-            row = row.row(align=True)
-            row.prop(props, source, text="", icon="BRUSH_DATA")
+            row = column.row(align=True)
+            row.prop(props, source, icon="BRUSH_DATA")
             if getattr(props, source):
                 row.operator(ids.SHOW_PAINT, text="", icon="HIDE_OFF").setting = setting
                 column.prop(props, UNPAINTED.format(setting))
+
+
+class SUPPLE_PT_material_advanced(SoftBodyPanel):
+    bl_label = "Advanced"
+    parent, is_closed = SUPPLE_PT_material, True
+    guide = "reference#advanced-material"
+    panel = "material advanced"

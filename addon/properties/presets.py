@@ -8,7 +8,9 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...core.materials.presets import PRESETS, Preset
+from ...core.materials.presets import HAND_SIZE, PRESETS, Preset
+from ..units import metres_per_unit
+from .suited import longest_side
 
 _SETTINGS = (
     *("model", "young", "poisson", "density"),
@@ -28,6 +30,12 @@ def apply(props: bpy.types.PropertyGroup, preset: Preset, scale: float = 1.0) ->
     props.preset_scale = scale
     for name, value in settings(_scaled(preset, props.preset_scale)).items():
         setattr(props, name, value)
+
+
+def apply_to_size(scene: bpy.types.Scene, obj: bpy.types.Object, preset: Preset) -> None:
+    """Set the values with which a body looks like a piece of 10 cm."""
+    size = metres_per_unit(scene) * longest_side(obj)
+    apply(obj.supple, preset, size / HAND_SIZE if size > 0.0 else 1.0)
 
 
 def label(props: bpy.types.PropertyGroup) -> str:

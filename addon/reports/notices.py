@@ -150,7 +150,7 @@ def notices(context: bpy.types.Context) -> list[Notice]:
         )
     listed += [
         # A linked object cannot be changed.
-        Notice(text, ids.MAKE_COLLIDER, name, hint_of=name) if obj.is_editable else Notice(text)
+        Notice(text, ids.ADD_COLLIDER, name, hint_of=name) if obj.is_editable else Notice(text)
         for name, text in _obstacles(context, is_redraw=True)
         for obj in [context.scene.objects[name]]
     ]
@@ -300,7 +300,7 @@ def _obstacles(context: bpy.types.Context, is_redraw: bool = False) -> Iterator[
         yield (
             each.name,
             f"{named(bodies)} {pass_through} through {each.name}, which is not a collider. "
-            "Press Make Collider to land on it.",
+            "Press Add Collider to land on it.",
         )
 
 

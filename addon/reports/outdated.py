@@ -122,8 +122,8 @@ def _changed_settings(
 
 
 def _setting_name(setting: bpy.types.Property) -> str:
-    """The name that a panel shows, without the unit, such as ``Ground Height``."""
-    name, panel = setting.name.partition(" (")[0], setting.identifier.partition("_")[0]
+    """The name that a panel shows, and the panel where it needs one, as ``Ground Height``."""
+    name, panel = setting.name, setting.identifier.partition("_")[0]
     is_clear = panel not in _PANELS or panel in name.lower()
     return str(name if is_clear else f"{panel.capitalize()} {name}")
 

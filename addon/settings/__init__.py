@@ -2,12 +2,12 @@
 """The table of settings: the property, panel row, capture and paint of each, in one row.
 
 A property has the name that files keep, the label and tooltip that artists see, and limits. Blender
-has no unit for pressures, densities and rates: these stand in the labels.
+has no unit for pressures, densities and rates: these stand in the tooltips.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,9 @@ from bpy.props import (
 from ..units import exact_float
 
 Shown = Callable[[bpy.types.PropertyGroup], Any]
+
+#: Names of the properties by which panels show a setting: the tick *Auto*, and its percentage.
+AUTOMATIC, PERCENT = "auto_{}", "percent_{}"
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,9 @@ class Setting:
             it in another way.
         changes_frames: whether other frames are simulated with another value.
         paint: the least part of it that unpainted vertices may keep; None if it has no paint.
+        unit: of the number, where Blender has none for it.
+        automatic: the value that switching *Auto* off sets, for a setting whose 0 is automatic.
+        is_percent: whether panels show the factor as a percentage.
         more: other keywords of Blender's property.
     """
 
@@ -127,6 +133,9 @@ class Setting:
     captured: str = ""
     changes_frames: bool = True
     paint: float | None = None
+    unit: str = ""
+    automatic: float | None = None
+    is_percent: bool = False
     more: dict[str, Any] = field(default_factory=dict)
 
     def property(self, **changed: Any) -> Any:
@@ -135,7 +144,56 @@ class Setting:
             return self.kind.make(**self.kind.keywords, options={"HIDDEN"} | _flags(self))
         options = {"ANIMATABLE"} if self.is_keyed else set()
         keywords = {"options": options | _flags(self), **self.kind.keywords, **self.more, **changed}
-        return self.kind.make(name=self.label, description=self.tip, **keywords)
+        return self.kind.make(name=self.label, description=self.tooltip(), **keywords)
+
+    def tooltip(self) -> str:
+        """The tooltip, with the unit."""
+        return f"{self.tip}. Unit: {self.unit}" if self.unit else self.tip
+
+    def views(self) -> dict[str, Any]:
+        """The annotations of properties by which panels show it otherwise. Files keep none."""
+        views = {}
+        if self.automatic is not None:
+            views[AUTOMATIC.format(self.name)] = self._automatic_tick(self.automatic)
+        if self.is_percent:
+            views[PERCENT.format(self.name)] = self._percentage()
+        return views
+
+    def _automatic_tick(self, first_value: float) -> Any:
+        def is_automatic(props: bpy.types.PropertyGroup) -> bool:
+            return bool(getattr(props, self.name) == 0)
+
+        def tick(props: bpy.types.PropertyGroup, is_on: bool) -> None:
+            if is_on != is_automatic(props):
+                setattr(props, self.name, 0 if is_on else first_value)
+
+        return BoolProperty(
+            name="Auto",
+            description=self.tip,
+            get=is_automatic,
+            set=tick,
+            options=set(),
+        )
+
+    def _percentage(self) -> Any:
+        def percent(props: bpy.types.PropertyGroup) -> float:
+            return 100.0 * float(getattr(props, self.name))
+
+        def set_percent(props: bpy.types.PropertyGroup, value: float) -> None:
+            # Blender leaves the limits of such a property to it.
+            setattr(props, self.name, 0.01 * min(max(value, 0.0), 100.0))
+
+        return FloatProperty(
+            name=self.label,
+            description=self.tip,
+            get=percent,
+            set=set_percent,
+            min=0.0,
+            max=100.0,
+            precision=0,
+            subtype="PERCENTAGE",
+            options=set(),
+        )
 
 
 def _flags(row: Setting) -> set[str]:
@@ -144,13 +202,16 @@ def _flags(row: Setting) -> set[str]:
     return {"PATH_SUPPORTS_BLEND_RELATIVE"} if is_path else set()
 
 
-def properties(table: Iterable[Setting], more: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def properties(table: Sequence[Setting], more: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """The annotations of a class, by the names of the settings.
 
     Args:
         more: keywords of some properties that need the rest of the add-on, by their names.
     """
-    return {row.name: row.property(**more.get(row.name, {})) for row in table}
+    made = {row.name: row.property(**more.get(row.name, {})) for row in table}
+    for row in table:
+        made |= row.views()
+    return made
 
 
 def names_in(panel: str, table: Iterable[Setting], props: bpy.types.PropertyGroup) -> list[str]:
@@ -184,9 +245,10 @@ def kinetic_friction(name: str, panel: str) -> Setting:
         name,
         "Kinetic Friction",
         factor(1.0),
-        "Friction while sliding, as a factor of the friction at rest. Below 1, a crate is "
+        "Friction while sliding, in percent of the friction at rest. Below 100 %, a crate is "
         "harder to set going than to keep going",
         panel=panel,
+        is_percent=True,
     )
 
 
@@ -207,12 +269,13 @@ def penalty(name: str, panel: str, verb: str, shown: Shown | None = None) -> Set
     """The penalty of explicit steps on vertices that ``verb``, such as ``fell below``."""
     return Setting(
         name,
-        "Penalty (1/s)",
+        "Penalty",
         number(0.0, low=0.0, soft=(None, 1000.0), precision=1, step=100),
         f"Strength of the push on vertices that {verb}, in proportion to their speed, like a "
         "springy mat. 0 only puts them back",
         panel=panel,
         shown=shown,
+        unit="1/s",
     )
 
 
@@ -227,5 +290,5 @@ def guide_table(table: Iterable[Setting]) -> str:
             shown = ("on" if default else "off") if is_tick else items.get(default, default)
             shown = f"{shown:g}" if isinstance(shown, float) else shown
             marks = ("yes" if mark else "" for mark in (row.is_keyed, row.paint is not None))
-            lines.append(f"| {row.label} | {shown} | {' | '.join(marks)} | {row.tip}. |")
+            lines.append(f"| {row.label} | {shown} | {' | '.join(marks)} | {row.tooltip()}. |")
     return "\n".join(lines)

@@ -46,10 +46,11 @@ def _is_thrown(props: bpy.types.PropertyGroup) -> bool:
 def _break_force(name: str, panel: str, what: str, more: str = "") -> Setting:
     return Setting(
         name,
-        "Break Force (N)",
+        "Break Force",
         number(0.0, low=0.0, soft=(None, 1e4), precision=2, step=100),
         f"Pull at which {what} let go for good, or 0 to never let go. 10 N carry 1 kg{more}",
         panel=panel,
+        unit="N",
     )
 
 
@@ -58,7 +59,7 @@ def _paint(row: Setting) -> list[Setting]:
     return [
         Setting(
             SOURCE.format(row.name),
-            row.label.partition(" (")[0],
+            row.label,
             text(),
             "Vertex group or attribute that scales this setting across the body: a vertex "
             "group, a Float attribute on points, or the brightness of a color attribute. 1 "
@@ -151,10 +152,11 @@ MATERIAL = [
             "stable_neo_hookean",
         ),
         "Law of elasticity for large deformations. All models agree for small ones",
+        panel="material advanced",
     ),
     Setting(
         "young",
-        "Stiffness (Pa)",
+        "Stiffness",
         number(1e5, low=0.0, soft=(1e2, 1e7), precision=0, step=100_000),
         "Young's modulus: how much the material resists stretching. Jelly 5e3, flesh 1e4, "
         "soft rubber 1e6. New bodies get the stiffness at which they sag by a tenth of their "
@@ -162,6 +164,7 @@ MATERIAL = [
         panel="material top",
         is_keyed=True,
         paint=0.001,
+        unit="Pa",
     ),
     Setting(
         "poisson",
@@ -169,7 +172,7 @@ MATERIAL = [
         number(0.45, low=-1.0, high=0.5, soft=(0.0, 0.49), precision=3, step=1),
         "How much the sides bulge when the body is pressed: 0 not at all, like cork, 0.49 nearly "
         "keeps the volume, like rubber and flesh. Must be below 0.5",
-        panel="volume and damping",
+        panel="material advanced",
     ),
     Setting(
         "guard",
@@ -177,28 +180,30 @@ MATERIAL = [
         number(low=0.0, soft=(None, 10_000.0), precision=0, step=10_000),
         "How much the material resists being crushed flat, as a multiple of its stiffness. "
         "Without it the body can collapse like a can. 0 is off, 1000 is a good start",
-        panel="volume and damping",
+        panel="material advanced",
         shown=lambda props: props.model == "st_venant_kirchhoff",
     ),
     Setting(
         "density",
-        "Density (kg/m³)",
+        "Density",
         number(1000.0, low=0.0, soft=(10.0, 10_000.0), precision=0, step=1000),
         "Mass per volume. Water and jelly 1000, foam 50, rubber 1200",
         panel="material",
         captured="density",
         paint=0.001,
+        unit="kg/m³",
     ),
     Setting(
         "damping",
-        "Damping (1/s)",
+        "Damping",
         number(0.5, low=0.0, soft=(None, 10.0), precision=2, step=10),
         "Damping of all motion, in proportion to mass. It also slows falling and turning, like "
         "syrup, but not the motion of animated pins and goals. At 0.5 the speed falls to 60 % in "
         "a second",
-        panel="volume and damping",
+        panel="material",
         captured="damping",
         paint=0.0,
+        unit="1/s",
     ),
     Setting(
         "loss_factor",
@@ -206,7 +211,7 @@ MATERIAL = [
         number(low=0.0, soft=(None, 2.0), precision=3, step=1),
         "Damping of changes of shape (tan δ of the body's slowest vibration). The same value looks "
         "the same at any size and stiffness: jelly 0.1, rubber 0.15, foam 0.5",
-        panel="volume and damping",
+        panel="material advanced",
         captured="loss_factor",
         paint=0.0,
     ),
@@ -217,28 +222,30 @@ MATERIAL = [
         "Height of the first bounce on a hard floor after a fall of 1 m, in percent. It follows "
         "from the loss factor, and changing it changes the loss factor. Very soft bodies bounce "
         "lower because they wobble",
-        panel="volume and damping",
+        panel="material advanced",
         changes_frames=False,
     ),
     Setting(
         "stiffness_damping",
-        "Stiffness Damping (s)",
+        "Stiffness Damping",
         number(low=0.0, soft=(None, 0.1), precision=4, step=0.1),
         "Damping of changes of shape, in proportion to stiffness. It calms wobbling, fast wobbles "
         "most, and does not slow falling or turning. Loss Factor damps alike at any size instead",
-        panel="volume and damping",
+        panel="material advanced",
         captured="stiffness_damping",
         paint=0.0,
+        unit="s",
     ),
     Setting(
         "viscosity",
-        "Viscosity (Pa s)",
+        "Viscosity",
         number(low=0.0, soft=(None, 1000.0), precision=1, step=100),
         "Viscosity of a liquid inside the material. It resists shearing whatever the "
         "stiffness is. Honey has 10",
-        panel="volume and damping",
+        panel="material advanced",
         captured="viscosity",
         paint=0.0,
+        unit="Pa s",
     ),
     Setting(
         "use_plasticity",
@@ -248,29 +255,32 @@ MATERIAL = [
     ),
     Setting(
         "yield_stress",
-        "Yield Stress (Pa)",
+        "Yield Stress",
         number(2000.0, low=0.0, soft=(10.0, 1e6), precision=0, step=10_000),
         "Stress above which the deformation stays. To stand up, a body needs more than its "
         "density times 10 times its height: 1500 for 10 cm of clay",
         panel="plasticity",
         paint=0.001,
+        unit="Pa",
     ),
     Setting(
         "creep_time",
-        "Creep Time (s)",
+        "Creep Time",
         number(low=0.0, soft=(None, 10.0), precision=2, step=10),
         "How slowly the material gives way. While the shape is held, the stress above the "
         "yield stress falls to a third in this time. 0 gives way at once, slow dough takes "
         "seconds",
         panel="plasticity",
+        unit="s",
     ),
     Setting(
         "hardening",
-        "Hardening (Pa)",
+        "Hardening",
         number(low=0.0, soft=(None, 1e6), precision=0, step=10_000),
         "How much the yield stress grows for each 100 % of lasting strain, so that kneaded "
         "material gets harder. 0 is off",
         panel="plasticity",
+        unit="Pa",
     ),
     Setting(
         "plastic_limit",
@@ -284,13 +294,14 @@ MATERIAL = [
 FORCES = [
     Setting(
         "pressure",
-        "Pressure (Pa)",
+        "Pressure",
         number(soft=(-1e5, 1e6), precision=0, step=10_000),
         "Pressure of the gas inside, above the pressure around the body: positive inflates, "
         "negative sucks in. The gas fills the hollows of the mesh, or the whole mesh if it has "
         "none. Car tire 2e5, party balloon 2e3",
         panel="forces",
         is_keyed=True,
+        unit="Pa",
     ),
     Setting(
         "use_target_volume",
@@ -312,7 +323,7 @@ FORCES = [
     ),
     Setting(
         "volume_stiffness",
-        "Volume Stiffness (Pa)",
+        "Volume Stiffness",
         number(1e5, low=1e-3, soft=(100.0, 1e7), precision=0, step=100_000),
         "How firmly the target volume is kept: the pressure inside when all of the modelled "
         "volume is missing. Set it well above the stiffness of thin walls to reach the "
@@ -320,16 +331,18 @@ FORCES = [
         panel="forces",
         shown=lambda props: props.use_target_volume,
         captured="volume_stiffness",
+        unit="Pa",
     ),
     Setting(
         "drag",
-        "Drag (1/s)",
+        "Drag",
         number(low=0.0, soft=(None, 20.0), precision=2, step=10),
         "Resistance of still air. At 1, the speed falls to a third in a second. Unlike "
         "Damping it can be keyed, and painted where it acts, such as on a cape",
         panel="forces",
         is_keyed=True,
         paint=0.0,
+        unit="1/s",
     ),
     Setting(
         "field_weight",
@@ -350,12 +363,13 @@ PINS = [
     ),
     Setting(
         "goal_frequency",
-        "Goal Frequency (Hz)",
+        "Goal Frequency",
         number(4.0, low=0.01, soft=(None, 20.0)),
         "Stiffness of the springs on vertices with a weight between 0 and 1: how often a "
         "body of weight 1 would swing in a second. At 1 Hz gravity pulls it 25 cm down, at 5 "
         "Hz 1 cm. A quarter of the weight has half the frequency",
         panel="goals",
+        unit="Hz",
     ),
     Setting(
         "goal_damping",
@@ -388,18 +402,20 @@ JIGGLE = [
     ),
     Setting(
         "jiggle_speed",
-        "Speed (Hz)",
+        "Speed",
         number(3.0, low=0.05, soft=(None, 15.0)),
         "Wobbles per second where the weight is 1. Half the speed swings four times as far. "
         "Where the weight is 0.5, the wobble is 1.4 times as fast",
         panel="jiggle",
+        unit="Hz",
     ),
     Setting(
         "jiggle_duration",
-        "Duration (s)",
+        "Duration",
         number(1.0, low=0.01, soft=(None, 5.0)),
         "Time in which a wobble dies away to a twentieth, where the weight is 1",
         panel="jiggle",
+        unit="s",
     ),
     Setting(
         "jiggle_amount",
@@ -418,7 +434,7 @@ JIGGLE = [
     ),
 ]
 CONTACT = [
-    friction("friction", "surface", paint=0.0),
+    friction("friction", "collisions", paint=0.0),
     kinetic_friction("sliding_friction", "surface"),
     Setting(
         "contact_surface",
@@ -637,6 +653,7 @@ BODY = [
         number(13, low=1, soft=(4, 64)),
         "Number of cells along the longest side of the object. Twice as many bend more "
         "finely and take about ten times as long",
+        panel="solver",
     ),
     Setting(
         "mesh_method",
@@ -681,7 +698,7 @@ BODY = [
             MODELLED,
         ),
         "Shape of the body when nothing presses or pulls it",
-        panel="material",
+        panel="material advanced",
     ),
     Setting(
         "smooth",
@@ -689,7 +706,7 @@ BODY = [
         number(0, low=0, soft=(None, 20)),
         "Smoothing steps for the simulated frames in playback, bakes and renders. They "
         "remove dents and ripples, and keep details and volume. 0 is off, 5 is a good start",
-        panel="result",
+        panel="solver",
         changes_frames=False,
     ),
 ]

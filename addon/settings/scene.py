@@ -25,9 +25,8 @@ from .object import PAINTED
 
 _RESULT_ITEMS = [(name, row.label, row.description) for name, row in RESULTS.items()]
 _OVERLAYS = [
-    (row.name, label, f"Paint of {label} on soft bodies, from blue for 0 to red for 1")
+    (row.name, row.label, f"Paint of {row.label} on soft bodies, from blue for 0 to red for 1")
     for row in PAINTED
-    for label in [row.label.partition(" (")[0]]
 ]
 
 
@@ -63,9 +62,10 @@ CONTACT = [
         "contact_distance",
         "Distance",
         length(low=0.0, soft=(None, 0.1), precision=5, step=0.01),
-        "Distance at which surfaces begin to push each other away. 0 chooses it by the size "
+        "Distance at which surfaces begin to push each other away. Auto chooses it by the size "
         "of each body. Smaller distances leave smaller gaps and are slower",
         panel="contact",
+        automatic=0.001,
     ),
     Setting(
         "contact_formulation",
@@ -99,9 +99,10 @@ CONTACT = [
         "friction_updates",
         "Friction Passes",
         number(0, low=0, soft=(None, 10)),
-        "Updates of the contact forces that friction depends on, per step. 0 repeats until "
+        "Updates of the contact forces that friction depends on, per step. Auto repeats until "
         "they stop changing",
         panel="contact",
+        automatic=1,
     ),
 ]
 SCENE = [
@@ -150,11 +151,12 @@ SCENE = [
     ),
     Setting(
         "fluid_density",
-        "Density (kg/m³)",
+        "Density",
         number(1000.0, low=0.0, soft=(1.0, 10_000.0), precision=0, step=1000),
         "Mass per volume of the fluid. Lighter bodies float. Water 1000, sea water 1025, oil "
         "900, honey 1400",
         panel="fluid",
+        unit="kg/m³",
     ),
     Setting(
         "fluid_drag",
@@ -166,14 +168,15 @@ SCENE = [
     ),
     Setting(
         "fluid_damping",
-        "Damping (1/s)",
+        "Damping",
         number(0.5, low=0.0, soft=(None, 10.0), precision=2, step=10),
         "Damping of slow motion in the fluid, in addition to the damping of the material",
         panel="fluid",
+        unit="1/s",
     ),
     Setting(
         "use_scene_range",
-        "Scene Frame Range",
+        "Scene Range",
         switch(True),
         "Simulate the frame range of the scene",
         changes_frames=False,
@@ -193,6 +196,7 @@ SCENE = [
         "Frames to simulate before the first one without showing them, so that bodies can "
         "settle. Animation is read from those frames too, and stands still before its first "
         "key",
+        panel="solver",
     ),
     Setting(
         "time_scale",
@@ -200,6 +204,7 @@ SCENE = [
         number(1.0, low=0.0, soft=(0.05, 4.0), precision=3),
         "Speed of time for soft bodies. 0.5 is slow motion at half speed. Animated objects "
         "keep their timing",
+        panel="solver",
         is_keyed=True,
     ),
     Setting(
@@ -218,7 +223,9 @@ SCENE = [
         "substeps",
         "Substeps",
         number(0, low=0, soft=(None, 1000)),
-        "Time steps per frame. 0 chooses the number. More steps are slower and more exact",
+        "Time steps per frame. Auto chooses the number. More steps are slower and more exact",
+        panel="solver advanced",
+        automatic=4,
     ),
     Setting(
         "motion_samples",
@@ -226,6 +233,7 @@ SCENE = [
         number(2, low=1, high=64, soft=(None, 8)),
         "Samples per frame of the animation of pins and goals, with straight lines between them. "
         "More follow quick turns better. Each takes Blender as long to read as a frame",
+        panel="solver advanced",
     ),
     Setting(
         "device",
@@ -239,6 +247,7 @@ SCENE = [
             "auto",
         ),
         "Device that computes the simulation",
+        panel="solver advanced",
     ),
     Setting(
         "results",

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Redraw the sidebars after changes in other processes or threads."""
+"""Redraw the panels after changes in other processes or threads."""
 
 from __future__ import annotations
 
 import bpy
 
+from .. import remembered
 
-def redraw_sidebars() -> None:
+# Where panels stand, by editor and region.
+_PLACES = (("VIEW_3D", "UI"), ("PROPERTIES", "WINDOW"))
+
+
+def redraw_panels() -> None:
+    """Draw the panels of all windows, with all that they show worked out again."""
+    remembered.forget()
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
-            if area.type == "VIEW_3D":
-                for region in area.regions:
-                    if region.type == "UI":
-                        region.tag_redraw()
+            for region in area.regions:
+                if (area.type, region.type) in _PLACES:
+                    region.tag_redraw()

@@ -20,7 +20,7 @@ import bpy
 
 from ...core.job import warm_up
 from . import solver_environment
-from .redraw import redraw_sidebars
+from .redraw import redraw_panels
 from .solver_environment import Command
 
 
@@ -76,7 +76,7 @@ def _show_progress() -> float | None:
     global _shown
     if (now := progress()) != _shown:
         _shown = now
-        redraw_sidebars()
+        redraw_panels()
     is_waiting = _ready is not None and _ready.process.poll() is None
     return None if not is_waiting or _is_compiled() else _WATCH_SECONDS
 

@@ -30,6 +30,9 @@ class Layout:
         self.labels += [text] if text else []
         return SimpleNamespace()
 
+    def menu(self, name: str, text: str = "", **_: Any) -> None:
+        self.buttons.append(name)
+
     def operator_menu_enum(self, operator: str, setting: str, text: str, icon: str) -> None:
         self.buttons.append(operator)
         self.labels.append(text)
@@ -43,10 +46,6 @@ class Layout:
 
     def template_icon(self, icon_value: int, scale: float) -> None:
         self.texts.append(("", "plot"))
-
-    def prop_decorator(self, owner: Any, name: str) -> None:
-        """A dot that keys a setting."""
-        assert owner.bl_rna.properties[name].is_animatable
 
     def column(self, **_: Any) -> Layout:
         return self

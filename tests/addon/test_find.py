@@ -17,7 +17,7 @@ from supple.addon.fits import fit_run
 from supple.addon.fits.fit_run import Fit
 from supple.addon.fits.table import TOOLS
 from supple.addon.fits.tool import length
-from supple.addon.panels.body import SUPPLE_PT_find
+from supple.addon.panels.goals import SUPPLE_PT_goals
 from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.reports import ignored
 from supple.core.errors import SuppleError
@@ -134,7 +134,7 @@ def test_a_throw_hits_an_empty(scene, cube, solver_here):
     actions.simulate(bpy.context)
     middle = world_positions(cube, 4).mean(axis=0)
     np.testing.assert_allclose(middle, (1.5, 0.4, 1.2), atol=0.01)
-    texts = [text for _, text in drawn(SUPPLE_PT_find, cube).texts]
+    texts = [text for _, text in drawn(SUPPLE_PT_goals, cube).texts]
     assert " ".join(texts).endswith(message)
 
 
@@ -317,7 +317,7 @@ def test_the_loss_is_plotted_from_high_to_low():
 
 def test_each_tool_has_its_button(cube, monkeypatch):
     monkeypatch.setattr(fit_run, "latest", None)
-    shown = drawn(SUPPLE_PT_find, cube)
+    shown = drawn(SUPPLE_PT_goals, cube)
     assert shown.buttons == [ids.FIND] * 4
     assert shown.settings == [
         *("fit_target", "fit_frame", "fit_group", "fit_spin"),

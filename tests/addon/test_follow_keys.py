@@ -17,7 +17,7 @@ from supple.addon.capture.scene import capture
 from supple.addon.fits import fit_run
 from supple.addon.fits.fit_run import Fit
 from supple.addon.fits.table import TOOLS
-from supple.addon.panels.body import SUPPLE_PT_find
+from supple.addon.panels.goals import SUPPLE_PT_goals
 from supple.addon.reports import ignored
 from supple.core.errors import SuppleError
 from supple.core.job import fits
@@ -81,14 +81,14 @@ def test_frames_pass_through_the_keys_and_one_button_lets_go(scene, cube, solver
     for frame in (3, 4):
         away = world_positions(cube, frame) - keyed_place(cube, frame)
         assert np.linalg.norm(away, axis=1).max() < 0.011 * size(cube)
-    shown = drawn(SUPPLE_PT_find, cube)
+    shown = drawn(SUPPLE_PT_goals, cube)
     assert ids.REMOVE_CONTROL in shown.buttons and ("CHECKMARK", "Its forces act") in shown.texts
     bpy.context.view_layer.objects.active = cube
     bpy.ops.supple.remove_control()
     assert (
         body_fingerprint(cube) == marks and capture(bpy.context).scene.bodies[0].tet_control is None
     )
-    assert ids.REMOVE_CONTROL not in drawn(SUPPLE_PT_find, cube).buttons
+    assert ids.REMOVE_CONTROL not in drawn(SUPPLE_PT_goals, cube).buttons
 
 
 def test_pins_swing_the_rest_to_its_keys(scene, cube, solver_here):

@@ -28,6 +28,7 @@ OTHERS = {
     "Assign",
     "Save As",
     "Save Copy",
+    "F3",
     "+",
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from supple.addon import actions, command_line, modifiers
-from supple.addon.panels.scene import SUPPLE_PT_simulation
+from supple.addon.panels.solver import SUPPLE_PT_solver
 from supple.addon.playback import fields, mesh_cache
 from supple.addon.playback.fields import title
 from supple.addon.reports import notices, outdated
@@ -184,5 +184,5 @@ def test_the_command_line_takes_a_range_and_a_pre_roll(scene, falling, tmp_path)
 
 
 def test_the_panel_has_them(scene, falling):
-    panel = drawn(SUPPLE_PT_simulation, falling)
+    panel = drawn(SUPPLE_PT_solver, falling)
     assert {"pre_roll", "time_scale"} <= set(panel.settings)

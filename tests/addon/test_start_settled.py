@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from supple.addon.capture.scene import capture
-from supple.addon.panels.body import SUPPLE_PT_start
+from supple.addon.panels.start import SUPPLE_PT_start
 
 from .conftest import world_positions
 from .layout import drawn

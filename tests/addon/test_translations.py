@@ -10,7 +10,7 @@ import bpy
 import pytest
 
 from supple.addon import translations
-from supple.addon.panels.scene import SUPPLE_PT_force_fields
+from supple.addon.panels.forces import SUPPLE_PT_force_fields
 from supple.tests.addon.conftest import AddBody
 from supple.tests.addon.layout import drawn
 from supple.tools import translation
@@ -20,7 +20,6 @@ CATALOGUE = {
     "Bake": "Backen",
     "Simulate all soft bodies. Selected meshes are added first. Resumes a cancelled run": "Los",
     "No active force fields.": "Keine Kraftfelder.",
-    "Body: {0}": "Körper: {0}",
     "{0} is not a soft body anymore.": "{0} ist kein Weichkörper mehr.",
     "Select a soft body.": "Wähle einen Weichkörper.",
     "{0}: the modifier {1} has no effect, since {2}": "{1} von {0} wirkt nicht: {2}",

@@ -169,6 +169,15 @@ class Ui:
         """
         yield from self._tap(key, ctrl=ctrl, shift=shift, alt=alt)
 
+    def type(self, words: str) -> Steps:
+        """Type lower-case letters and spaces where the mouse is."""
+        for letter in words:
+            key = "SPACE" if letter == " " else letter.upper()
+            self._event(key, "PRESS", unicode=letter)
+            yield
+            self._event(key, "RELEASE")
+            yield
+
     def hover(self, region: str = "WINDOW", area: str = "VIEW_3D") -> Steps:
         """Move the mouse to the middle of a region, so that its keys are the ones that work."""
         where = self.region(region, area)
@@ -360,7 +369,9 @@ class Ui:
         region = self.region(*self._place)
         scale = bpy.context.preferences.system.ui_scale
         width = region.width - 30 * scale  # without the strip of tabs on the right
-        rows = list(range(region.y + region.height - 6, region.y, -int(16 * scale)))
+        # Not the edge, by which the editor is resized.
+        lowest = int(region.y + 12 * scale)
+        rows = list(range(region.y + region.height - 6, lowest, -int(16 * scale)))
         found: list[Button] = []
         for part in COLUMNS:
             x, hits = int(region.x + part * width), []

@@ -47,7 +47,7 @@ def test_switches_off_and_on_again(installed: InstalledBlender) -> None:
 def test_a_file_of_a_language_translates_labels_and_messages(installed: InstalledBlender) -> None:
     texts = {
         "Rigid Core": "Fester Kern",
-        "Make Collider": "Kollider machen",
+        "Add Collider": "Kollider machen",
         "The scene has no object {0}.": "Die Szene hat kein Objekt {0}.",
     }
     installed.python(
@@ -61,7 +61,7 @@ def test_a_file_of_a_language_translates_labels_and_messages(installed: Installe
         "bpy.context.preferences.view.language = 'de_DE'\n"
         "label = bpy.app.translations.pgettext_iface\n"
         "assert label('Rigid Core') == 'Fester Kern'\n"
-        "assert label('Make Collider', 'Operator') == 'Kollider machen'\n"
+        "assert label('Add Collider', 'Operator') == 'Kollider machen'\n"
         "try:\n"
         "    bpy.ops.supple.subdivide(object_name='Lost')\n"
         "except RuntimeError as error:\n"

@@ -153,4 +153,4 @@ def test_keys_that_are_all_before_or_after_the_range_are_told(scene, add_body):
     body.supple.young *= 2.0
     body.supple.keyframe_insert("young", frame=14)
     (message,) = ignored.messages(bpy.context)
-    assert "Cube: all keys of Stiffness (Pa) are after the end frame 9" in message
+    assert "Cube: all keys of Stiffness are after the end frame 9" in message

@@ -20,7 +20,7 @@ import pytest
 from supple.addon import command_line, ids, preferences
 from supple.addon.farm import flamenco
 from supple.addon.farm.farm_job import FarmJob
-from supple.addon.panels.scene import SUPPLE_PT_farm
+from supple.addon.panels.solver import SUPPLE_PT_farm
 from supple.core.errors import SuppleError
 
 from ..falling_block import save

@@ -122,3 +122,25 @@ def test_bake_and_free_wait_for_a_simulation(cube):
     bpy.ops.supple.add()
     assert not bpy.ops.supple.bake.poll()
     assert not bpy.ops.supple.free.poll()
+
+
+def test_all_selected_objects_become_colliders(scene, add_body):
+    body = add_body()
+    bpy.ops.mesh.primitive_plane_add()
+    plane = bpy.context.object
+    bpy.ops.object.empty_add(type="SPHERE")
+    ball = bpy.context.object
+    bpy.ops.mesh.primitive_cube_add()
+    left = bpy.context.object
+    for obj in (body, plane, ball):
+        obj.select_set(True)
+    left.select_set(False)
+    assert bpy.ops.supple.add_collider() == {"FINISHED"}
+    colliders = {obj.name for obj in scene.objects if obj.supple.collider}
+    assert colliders == {plane.name, ball.name}
+
+
+def test_no_collider_is_made_of_a_soft_body(add_body):
+    add_body()
+    with pytest.raises(RuntimeError, match="Select a mesh or an empty sphere"):
+        bpy.ops.supple.add_collider()

@@ -6,10 +6,15 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from supple.addon.panels.body import SUPPLE_PT_attach, SUPPLE_PT_surface
-from supple.addon.panels.scene import SUPPLE_PT_collider, SUPPLE_PT_contact, SUPPLE_PT_ground
+from supple.addon.panels.collisions import (
+    SUPPLE_PT_collisions,
+    SUPPLE_PT_collisions_advanced,
+    SUPPLE_PT_ground,
+)
+from supple.addon.panels.main import SUPPLE_PT_statistics
+from supple.addon.panels.pins import SUPPLE_PT_attach
 
-from ..layout import around, drawn
+from ..layout import drawn
 
 
 def add(kind: str) -> bpy.types.Object:
@@ -24,28 +29,29 @@ def add(kind: str) -> bpy.types.Object:
 def test_meshes_and_spherical_empties_that_are_not_soft_can_be_colliders(add_body):
     offered = [add("MESH"), add("SPHERE"), add("ARROWS"), add_body(), None]
     bpy.ops.object.light_add()
-    shown = [SUPPLE_PT_collider.poll(around(obj)) for obj in (*offered, bpy.context.object)]
+    panels = [drawn(SUPPLE_PT_collisions, obj) for obj in (*offered, bpy.context.object)]
+    shown = ["collider" in panel.settings for panel in panels]
     assert shown == [True, True, False, False, False, False]
 
 
 def test_a_collider_shows_what_its_integrator_takes(scene, add_body):
     add_body()
     plate = add("MESH")
-    of_all = ["collider", "collider_friction", "collider_sliding_friction"]
+    of_all = ["collider", "collider_friction", "percent_collider_sliding_friction"]
     of_meshes = [*of_all, "collider_thickness"]
     of_spheres = [*of_all, "collider_restitution", "collider_penalty"]
-    assert drawn(SUPPLE_PT_collider, plate).settings == of_meshes
+    assert drawn(SUPPLE_PT_collisions, plate).settings == of_meshes
     scene.supple.integrator = "symplectic_euler"
-    assert drawn(SUPPLE_PT_collider, plate).settings == of_meshes
+    assert drawn(SUPPLE_PT_collisions, plate).settings == of_meshes
     scene.supple.integrator = "xpbd"
-    assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
+    assert drawn(SUPPLE_PT_collisions, plate).settings == of_spheres
     scene.supple.integrator, scene.supple.contact = "automatic", "never"
-    assert drawn(SUPPLE_PT_collider, plate).settings == of_spheres
+    assert drawn(SUPPLE_PT_collisions, plate).settings == of_spheres
 
 
 def test_the_ground_has_both_frictions(add_body):
     settings = drawn(SUPPLE_PT_ground, add_body()).settings
-    assert {"ground_friction", "ground_sliding_friction"} <= set(settings)
+    assert {"ground_friction", "percent_ground_sliding_friction"} <= set(settings)
 
 
 def test_the_push_of_the_ground_is_there_where_it_counts(scene, add_body):
@@ -57,14 +63,15 @@ def test_the_push_of_the_ground_is_there_where_it_counts(scene, add_body):
 @pytest.mark.parametrize("setting", [("integrator", "xpbd"), ("contact", "never")])
 def test_settings_of_contact_are_there_where_it_is_possible(scene, add_body, setting):
     body = add_body()
-    assert len(drawn(SUPPLE_PT_contact, body).settings) == 5
-    of_body = drawn(SUPPLE_PT_surface, body).settings
-    assert not SUPPLE_PT_surface.poll(around(add("MESH")))
+    of_scene = ["contact", "auto_contact_distance", "contact_formulation", "self_contact"]
+    of_scene += ["auto_friction_updates"]
+    of_body = ["percent_sliding_friction", "contact_surface"]
+    assert drawn(SUPPLE_PT_collisions_advanced, add("MESH")).settings == of_scene
+    assert drawn(SUPPLE_PT_collisions_advanced, body).settings == [*of_body, *of_scene]
     setattr(scene.supple, *setting)
-    assert drawn(SUPPLE_PT_contact, body).settings == ["contact"]
     # The ground meets it all the same.
-    assert drawn(SUPPLE_PT_surface, body).settings == of_body
-    assert of_body == ["friction", "sliding_friction", "contact_surface"]
+    assert drawn(SUPPLE_PT_collisions_advanced, body).settings == [*of_body, "contact"]
+    assert drawn(SUPPLE_PT_collisions, body).settings == ["friction"]
 
 
 def test_what_shapes_the_frames_anew_is_told_once_something_has_touched(add_body):
@@ -100,25 +107,24 @@ def test_nothing_is_told_where_what_touches_is_seen(add_body, play):
 
 
 def said_of_surface(body: bpy.types.Object) -> str:
-    return " ".join(text for _, text in drawn(SUPPLE_PT_surface, body).texts)
+    return " ".join(text for _, text in drawn(SUPPLE_PT_statistics, body).texts)
 
 
 def test_the_detail_is_there_where_the_mesh_touches(add_body):
     body = add_body()
-    settings = ["friction", "sliding_friction", "contact_surface"]
-    assert drawn(SUPPLE_PT_surface, body).settings == settings
+    assert "contact_detail" not in drawn(SUPPLE_PT_collisions_advanced, body).settings
     body.supple.contact_surface = "mesh"
-    assert drawn(SUPPLE_PT_surface, body).settings == [*settings, "contact_detail"]
+    assert "contact_detail" in drawn(SUPPLE_PT_collisions_advanced, body).settings
 
 
 def test_the_panel_says_what_touched(scene, add_body, solver_here):
     body = add_body()
-    assert drawn(SUPPLE_PT_surface, body).texts == []
+    assert drawn(SUPPLE_PT_statistics, body).texts == []
     bpy.ops.supple.tetrahedralize()
-    (message,) = drawn(SUPPLE_PT_surface, body).texts
+    message = drawn(SUPPLE_PT_statistics, body).texts[-1]
     assert message[1] == "Collides as the visible mesh."
     bpy.ops.supple.free()
-    assert drawn(SUPPLE_PT_surface, body).texts == []
+    assert drawn(SUPPLE_PT_statistics, body).texts == []
 
 
 def test_an_object_and_a_group_can_be_attached(add_body):

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from supple.addon.panels.body import SUPPLE_PT_forces
-from supple.addon.panels.scene import SUPPLE_PT_force_fields
+from supple.addon.panels.forces import SUPPLE_PT_force_fields, SUPPLE_PT_forces
 
 from ..layout import drawn
 

@@ -13,12 +13,20 @@ import pytest
 
 from supple.addon import actions, ids, panels, runs
 from supple.addon.fits.table import TOOLS
-from supple.addon.panels.body import SUPPLE_PT_body, SUPPLE_PT_find, SUPPLE_PT_mesh, SUPPLE_PT_start
-from supple.addon.panels.main import SUPPLE_PT_main
-from supple.addon.panels.material import SUPPLE_PT_material, SUPPLE_PT_volume_and_damping
-from supple.addon.panels.scene import SUPPLE_PT_scene, SUPPLE_PT_simulation
+from supple.addon.panels.goals import SUPPLE_PT_goals
+from supple.addon.panels.main import SUPPLE_PT_main, SUPPLE_PT_statistics
+from supple.addon.panels.material import SUPPLE_PT_material, SUPPLE_PT_material_advanced
+from supple.addon.panels.solver import (
+    SUPPLE_PT_cache,
+    SUPPLE_PT_solver,
+    SUPPLE_PT_solver_advanced,
+)
+from supple.addon.panels.start import SUPPLE_PT_start
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import intersections
+from supple.addon.settings import AUTOMATIC, PERCENT, names_in
+from supple.addon.settings.object import OBJECT
+from supple.addon.settings.scene import SCENE
 from supple.addon.worker import solver_environment, warm_worker
 from supple.core.errors import SuppleError
 from supple.core.job import Job
@@ -36,9 +44,9 @@ def sidebar(scene: bpy.types.Scene) -> list[tuple[str, str]]:
 
 
 def steps(scene: bpy.types.Scene) -> str:
-    """The text of Scene › Simulation about the steps."""
-    icon, text = drawn(SUPPLE_PT_simulation, bpy.context.object).texts[-1]
-    return text if icon == "INFO" else ""
+    """The text of Statistics about the steps."""
+    texts = drawn(SUPPLE_PT_statistics, None).texts
+    return texts[0][1] if texts else ""
 
 
 def log(scene: bpy.types.Scene) -> Job:
@@ -106,13 +114,13 @@ def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(a
     body = add_body()
     layout = drawn(SUPPLE_PT_material, body)
     assert layout.buttons == [ids.APPLY_PRESET, ids.SUIT_YOUNG]
-    assert layout.settings == ["model", "young", "density", "rest_shape"]
-    assert drawn(SUPPLE_PT_volume_and_damping, body).labels == [
-        *("Poisson's Ratio", "Damping (1/s)", "Loss Factor", "Rebound"),
-        *("Stiffness Damping (s)", "Viscosity (Pa s)"),
+    assert layout.labels == ["Preset", "Stiffness", "Density", "Damping"]
+    assert drawn(SUPPLE_PT_material_advanced, body).labels == [
+        *("Model", "Poisson's Ratio", "Loss Factor", "Rebound", "Stiffness Damping", "Viscosity"),
+        "Rest Shape",
     ]
     body.supple.model = "st_venant_kirchhoff"
-    assert "guard" in drawn(SUPPLE_PT_volume_and_damping, body).settings
+    assert "guard" in drawn(SUPPLE_PT_material_advanced, body).settings
 
 
 def _label(panel: Any) -> str:
@@ -120,14 +128,28 @@ def _label(panel: Any) -> str:
 
 
 def test_what_artists_need_first_is_open_and_above_the_rest(add_body):
-    body = add_body()
-    assert drawn(SUPPLE_PT_body, body).settings == ["resolution"]
-    parents = {SUPPLE_PT_body.bl_idname, SUPPLE_PT_material.bl_idname}
-    within = [each for each in panels.CLASSES if getattr(each, "bl_parent_id", "") in parents]
-    is_open = [each for each in within if "DEFAULT_CLOSED" not in getattr(each, "bl_options", ())]
-    assert [_label(each) for each in is_open] == ["Material", "Pins"]
-    order = [_label(each) for each in within]
-    assert order.index("Pins") < order.index("Tetrahedra")
+    assert "resolution" in drawn(SUPPLE_PT_solver, add_body()).settings
+    top = [each for each in panels.CONTENTS if each.parent is None]
+    assert [_label(each) for each in top] == [
+        *("Soft Bodies", "Material", "Pins and Jiggle", "Collisions"),
+        *("Forces", "Start", "Solver", "Goals"),
+    ]
+    is_open = [_label(each) for each in panels.CONTENTS if not each.is_closed]
+    assert is_open == ["Soft Bodies", "Material", "Pins and Jiggle", "Collisions", "Solver"]
+    for panel in top:
+        below = [_label(each) for each in panels.CONTENTS if each.parent is panel]
+        assert "Advanced" not in below[:-1], "what is seldom needed stands last"
+
+
+def test_the_same_panels_stand_in_the_sidebar_and_in_properties(scene):
+    def shown(place: str) -> list[tuple[str, str]]:
+        there = [each for each in panels.CLASSES if each.bl_space_type == place]
+        names = {each.bl_idname: each.bl_label for each in there}
+        return [(each.bl_label, names.get(getattr(each, "bl_parent_id", ""), "")) for each in there]
+
+    sidebar, physics = shown("VIEW_3D"), shown("PROPERTIES")
+    assert physics[0] == ("Supple", "")
+    assert physics[1:] == [(label, parent or "Supple") for label, parent in sidebar]
 
 
 def test_the_name_of_a_tool_stands_above_its_settings(add_body, monkeypatch):
@@ -139,7 +161,7 @@ def test_the_name_of_a_tool_stands_above_its_settings(add_body, monkeypatch):
 
     monkeypatch.setattr(Layout, "operator", operator)
     monkeypatch.setattr(Layout, "prop", lambda _, owner, name, *rest, **options: seen.append(name))
-    drawn(SUPPLE_PT_find, add_body())
+    drawn(SUPPLE_PT_goals, add_body())
     assert seen == [each for tool in TOOLS.values() for each in (tool.label, *tool.settings)]
 
 
@@ -194,7 +216,7 @@ def test_buttons_stay_where_they_are_whatever_is_active_and_while_it_runs(
     monkeypatch.setattr(Layout, "operator", lambda _, name, **__: in_turn.append(name))
     monkeypatch.setattr(Layout, "progress", lambda *_, **__: in_turn.append(ids.SIMULATE))
     monkeypatch.setattr(Layout, "label", lambda *_, **__: in_turn.append("text"))
-    always = [ids.ADD, ids.JIGGLE, ids.REMOVE, ids.SIMULATE, ids.BAKE, ids.FREE]
+    always = [ids.ADD, ids.ADD_COLLIDER, ids.JIGGLE, ids.REMOVE, ids.SIMULATE, ids.BAKE, ids.FREE]
 
     def first_drawn(obj: bpy.types.Object | None) -> list[str]:
         in_turn.clear()
@@ -214,30 +236,55 @@ def test_the_report_on_tetrahedra_is_of_the_active_body(scene, add_body, solver_
     first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
     second.supple.resolution = 3
     bpy.ops.supple.tetrahedralize()
-    (one,), (other,) = (drawn(SUPPLE_PT_mesh, body).texts for body in (first, second))
+    (one,), (other,) = (drawn(SUPPLE_PT_statistics, body).texts[:1] for body in (first, second))
     assert one != other
     assert one[1] == first.supple.mesh_report
     first.name = "Renamed"
-    assert drawn(SUPPLE_PT_mesh, first).texts == [one]
+    assert drawn(SUPPLE_PT_statistics, first).texts[0] == one
 
 
 def test_the_cache_shows_where_it_is(scene, tmp_path):
-    scene.supple.use_scene_range = False
-    assert str(tmp_path / "cache") in drawn(SUPPLE_PT_simulation, None).texts[-1][1]
+    assert str(tmp_path / "cache") in drawn(SUPPLE_PT_cache, None).texts[0][1]
     scene.supple.cache_folder = "//beside"
-    assert "not saved yet" in drawn(SUPPLE_PT_simulation, None).texts[-1][1]
+    assert "not saved yet" in drawn(SUPPLE_PT_cache, None).texts[0][1]
 
 
-def test_panels_of_a_body_and_of_the_scene_are_apart(scene, add_body):
-    body = add_body("Jelly")
-    assert drawn(SUPPLE_PT_body, body).texts == [("NONE", "Body: Jelly")]
-    for panel in panels.CLASSES:
-        settings = set(drawn(panel, body).settings) - {"frame_start", "frame_end"}
-        parent = getattr(panel, "bl_parent_id", "")
-        if parent == SUPPLE_PT_body.bl_idname:
-            assert settings <= set(dir(body.supple)) and settings
-        if parent == SUPPLE_PT_scene.bl_idname:
-            assert settings <= set(dir(scene.supple)) and settings
+def test_every_setting_of_artists_stands_in_a_panel(scene, add_body):
+    """Settings with conditions are drawn in tests of their own."""
+    body = add_body()
+    body.supple.pin_group = body.supple.jiggle_group = "Group"
+    body.supple.attach_to = add_body("Other")
+    body.supple.use_target_volume, body.supple.start_shape = True, "rest"
+    seen = {name for panel in panels.CONTENTS for name in drawn(panel, body).settings}
+    collider = set(names_in("collider", OBJECT, body.supple)) | {"collider"}
+    rows = [*OBJECT, *SCENE]
+    missing = {row.name for row in rows if row.label and row.panel and row.name not in seen}
+    views = {AUTOMATIC.format(row.name) for row in rows} | {
+        PERCENT.format(row.name) for row in rows
+    }
+    shown_as = {name.partition("_")[2] for name in seen & views}
+    conditional = {row.name for row in rows if row.shown is not None or row.panel == "goals"}
+    ball = {row.name for row in rows if row.panel in ("sphere collider", "mesh collider")}
+    assert missing - shown_as - collider - conditional - ball == set()
+
+
+def test_auto_is_zero_and_the_percentage_is_the_factor(scene, add_body):
+    props = scene.supple
+    assert props.auto_substeps and props.substeps == 0
+    props.auto_substeps = False
+    assert props.substeps == 4 and not props.auto_substeps
+    props.substeps = 7
+    props.auto_substeps = False
+    assert props.substeps == 7
+    assert drawn(SUPPLE_PT_solver_advanced, None).settings[-4:-2] == ["auto_substeps", "substeps"]
+    props.auto_substeps = True
+    assert props.substeps == 0
+    body = add_body().supple
+    assert body.percent_sliding_friction == 100.0
+    body.percent_sliding_friction = 30.0
+    assert body.sliding_friction == pytest.approx(0.3)
+    body.percent_sliding_friction = 200.0
+    assert body.sliding_friction == 1.0
 
 
 def test_what_intersects_is_reported_with_two_cures(scene, add_body, tmp_path):

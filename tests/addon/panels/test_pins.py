@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import bpy
 
-from supple.addon.panels.body import SUPPLE_PT_pins
+from supple.addon.panels.pins import SUPPLE_PT_pins
 from supple.addon.reports import ignored
 
 from ..layout import drawn
@@ -23,7 +23,7 @@ def test_goals_have_settings_where_weights_are_partial(add_body):
     group.add([2], 0.5, "REPLACE")
     ignored._counts.clear()
     layout = drawn(SUPPLE_PT_pins, obj)
-    assert layout.labels[1:3] == ["Goal Frequency (Hz)", "Goal Damping Ratio"]
+    assert layout.labels[1:3] == ["Goal Frequency", "Goal Damping Ratio"]
 
 
 def test_the_order_of_the_stack_is_told(add_body):

@@ -11,7 +11,7 @@ import pytest
 
 from supple.addon import actions, command_line, ids
 from supple.addon.capture.scene import capture
-from supple.addon.panels.scene import SUPPLE_PT_fields
+from supple.addon.panels.solver import SUPPLE_PT_fields
 from supple.addon.playback import fields
 from supple.addon.playback.fields import find_view, title
 from supple.addon.playback.mesh_cache import shown_folder

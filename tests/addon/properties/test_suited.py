@@ -15,8 +15,8 @@ from supple.addon import ids
 from supple.addon.capture.scene import capture
 from supple.addon.capture.surfaces import vertex_coordinates
 from supple.addon.modifiers import MODIFIER, find_modifier
-from supple.addon.panels.body import SUPPLE_PT_mesh
 from supple.addon.panels.material import SUPPLE_PT_material
+from supple.addon.panels.solver import SUPPLE_PT_solver_advanced
 from supple.addon.properties import suited
 from supple.core import Simulator
 from supple.core.materials.presets import PRESETS
@@ -165,7 +165,7 @@ def test_the_panels_show_how_it_sags_and_the_buttons(cube):
     layout = drawn(SUPPLE_PT_material, cube)
     assert ("INFO", "Sags by about 10% of its height.") in layout.texts
     assert ids.SUIT_YOUNG in layout.buttons
-    assert ids.SUIT_RESOLUTION in drawn(SUPPLE_PT_mesh, cube).buttons
+    assert ids.SUIT_RESOLUTION in drawn(SUPPLE_PT_solver_advanced, cube).buttons
     cube.supple.young = 1e3
     assert ("ERROR", "Too soft for its size: it will collapse.") in drawn(
         SUPPLE_PT_material, cube

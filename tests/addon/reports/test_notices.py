@@ -12,15 +12,13 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 
-from supple.addon import actions, command_line, ids
+from supple.addon import actions, command_line, ids, remembered
 from supple.addon.bake import shape_keys
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.modifiers import find_modifier
-from supple.addon.panels import main as notices_panel
 from supple.addon.panels.main import (
     draw_notices,
-    forget_notices,
     latest_notices,
     simulate_text,
 )
@@ -202,8 +200,8 @@ def test_while_an_animation_plays_the_tab_keeps_what_it_says_of_each_scene(scene
 def test_while_an_animation_plays_the_tab_looks_once_a_second(scene, add_body, play, monkeypatch):
     obj, now = add_body(), [100.0]
     play(3)
-    monkeypatch.setattr(notices_panel, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    forget_notices()
+    monkeypatch.setattr(remembered, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    remembered.forget()
     context = around(obj, True)
 
     def text() -> str:
@@ -217,7 +215,7 @@ def test_while_an_animation_plays_the_tab_looks_once_a_second(scene, add_body, p
     assert text() == "Simulate (settings changed)"
     obj.supple.young /= 2.0
     # As while a run shows its progress.
-    forget_notices()
+    remembered.forget()
     assert text() == "Simulate (up to date)"
 
 

@@ -46,7 +46,7 @@ def test_a_table_below_a_body_is_reported_with_a_button_that_makes_it_a_collider
     add_body("Jelly")
     table = add_floor()
     (notice,) = shown_notices()
-    assert (notice.operator, notice.name) == (ids.MAKE_COLLIDER, "Table")
+    assert (notice.operator, notice.name) == (ids.ADD_COLLIDER, "Table")
     assert notice.text.startswith("Jelly passes through Table, which is not a collider.")
     assert notice.text in notices.before_a_run(bpy.context)
     assert press(notice) == {"FINISHED"}

@@ -23,7 +23,6 @@ def scenario(ui: Ui) -> Steps:
     cube.supple.enabled = True
     # Without an active body the button is near the top.
     bpy.context.view_layer.objects.active = None
-    ui.unfold("scene")
     ui.unfold("farm")
     yield from ui.open_sidebar("Supple")
     with ui.context("UI"):

@@ -28,7 +28,7 @@ def scenario(ui: Ui) -> Steps:
     bpy.context.view_layer.objects.active = cube
     soft = cube.supple
     soft.resolution, soft.fit_target, soft.fit_frame = FINE, target, FRAME
-    ui.unfold("find")
+    ui.unfold("goals")
     yield from ui.open_sidebar("Supple")
     yield from ui.find_button("supple.find")
     with ui.context():

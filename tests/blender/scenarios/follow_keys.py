@@ -30,7 +30,7 @@ def scenario(ui: Ui) -> Steps:
         bpy.ops.supple.add()
     scene.supple.integrator, scene.supple.contact = "implicit_euler", "never"
     cube.supple.resolution = FINE
-    ui.unfold("find")
+    ui.unfold("goals")
     yield from ui.open_sidebar("Supple")
     yield from ui.find_button("supple.find")
     with ui.context():

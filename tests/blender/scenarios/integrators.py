@@ -34,7 +34,7 @@ def scenario(ui: Ui) -> Steps:
 def _look_at_the_menu(ui: Ui) -> Steps:
     yield from ui.hover("WINDOW")
     with ui.context():
-        bpy.ops.wm.call_panel(name="SUPPLE_PT_simulation", keep_open=True)
+        bpy.ops.wm.call_panel(name="SUPPLE_PT_solver_advanced", keep_open=True)
     yield from ui.screenshot("menu")
     yield from ui.key("ESC")
     yield from ui.wait(0.3)

@@ -16,7 +16,7 @@ def scenario(ui: Ui) -> Steps:
     with ui.context():
         bpy.data.objects.remove(bpy.data.objects["Cube"])
         bpy.ops.mesh.primitive_monkey_add(location=(0.0, 0.0, 2.0))
-    ui.unfold("mesh")
+    ui.unfold("solver_advanced")
     yield from ui.open_sidebar("Supple")
     yield from ui.click_button("supple.add")
     yield from ui.wait(0.2)

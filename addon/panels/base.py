@@ -4,37 +4,44 @@
 from __future__ import annotations
 
 import textwrap
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import bpy
 
+from .. import ids
 from ..capture.objects import is_soft_body
 from ..properties.object import SuppleScene
-from ..settings import names_in
+from ..settings import AUTOMATIC, PERCENT, Setting, names_in
 from ..settings.object import OBJECT
 from ..settings.scene import SCENE
 from ..translations import translated
 
 
-class Sidebar:
-    """A panel of the tab Supple. Its class has the name that Blender knows it by."""
+class SupplePanel:
+    """The content of a panel. ``panels/__init__`` makes its classes, one for each place where it
+    stands; the one in the sidebar has the name of this class."""
 
-    bl_space_type = "VIEW_3D"
-    bl_region_type = "UI"
-    bl_category = "Supple"
-    bl_idname = ""
+    if TYPE_CHECKING:
+        layout: bpy.types.UILayout
+
+    bl_label = ""
+    #: The content of the panel that this one stands below.
+    parent: type[SupplePanel] | None = None
+    is_closed = False
+    #: The page and the section of the guide that Help opens.
+    guide = ""
     #: The settings that it draws, by the ``panel`` of their rows.
     panel = ""
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls.bl_idname = cls.__name__
+    def draw_header_preset(self: Any, context: bpy.types.Context) -> None:
+        self.layout.operator(ids.HELP, text="", icon="HELP", emboss=False).page = self.guide
 
     def draw(self: Any, context: bpy.types.Context) -> None:
         draw_panel(self.layout, context.object.supple, self.panel)
 
 
-class SoftBodySidebar(Sidebar):
+class SoftBodyPanel(SupplePanel):
     """A panel on the active soft body."""
 
     @classmethod
@@ -42,25 +49,10 @@ class SoftBodySidebar(Sidebar):
         return is_soft_body(context.object)
 
 
-class BodyPanel(SoftBodySidebar):
-    """A panel below the one of the active soft body."""
+class ScenePanel(SupplePanel):
+    """A panel on settings that all soft bodies of the scene share."""
 
-    bl_parent_id = "SUPPLE_PT_body"
-    bl_options = {"DEFAULT_CLOSED"}
-
-
-class MaterialPanel(SoftBodySidebar):
-    """A panel below the one of the material."""
-
-    bl_parent_id = "SUPPLE_PT_material"
-    bl_options = {"DEFAULT_CLOSED"}
-
-
-class ScenePanel(Sidebar):
-    """A panel below the one of the scene."""
-
-    bl_parent_id = "SUPPLE_PT_scene"
-    bl_options = {"DEFAULT_CLOSED"}
+    is_closed = True
 
     def draw(self: Any, context: bpy.types.Context) -> None:
         draw_panel(self.layout, context.scene.supple, self.panel)
@@ -80,29 +72,37 @@ class TickedScenePanel(ScenePanel):
         draw_panel(self.layout, context.scene.supple, self.panel)
 
 
-def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *names: str) -> None:
-    """Settings one below the other. Settings that can be keyed have a dot."""
+def aligned(layout: bpy.types.UILayout) -> bpy.types.UILayout:
+    """A column with labels on the left and dots for keys on the right, as in Blender's physics."""
     column = layout.column()
+    column.use_property_split = column.use_property_decorate = True
+    return column
+
+
+def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *names: str) -> None:
+    """Draw settings one below the other."""
+    column, described = aligned(layout), props.bl_rna.properties
     for name in names:
-        described = props.bl_rna.properties[name]
-        # A number has its name inside, which leaves room for the unit; a menu needs its room.
-        column.use_property_split = described.type not in ("FLOAT", "INT") or described.is_array
-        row = column.row(align=True)
-        row.prop(props, name)
-        if described.is_animatable:
-            row.prop_decorator(props, name)
+        automatic, percent = AUTOMATIC.format(name), PERCENT.format(name)
+        if automatic in described:
+            row = column.row(heading=described[name].name)
+            row.prop(props, automatic)
+            if not getattr(props, automatic):
+                row.prop(props, name, text="")
+        else:
+            column.prop(props, percent if percent in described else name)
 
 
 def draw_panel(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, panel: str) -> None:
-    """The settings that belong in a panel, by their rows."""
-    table = SCENE if isinstance(props, SuppleScene) else OBJECT
+    """Draw the settings that belong in a panel, by their rows."""
+    table: Sequence[Setting] = SCENE if isinstance(props, SuppleScene) else OBJECT
     draw_settings(layout, props, *names_in(panel, table, props))
 
 
 def write(
     layout: bpy.types.UILayout, context: bpy.types.Context, text: str, icon: str = "NONE"
 ) -> None:
-    """A text of several lines, as wide as the sidebar."""
+    """Draw a text of several lines, as wide as the region."""
     scale = context.preferences.system.ui_scale
     width = max(20, int(context.region.width / (7.5 * scale)) - 6)
     column = layout.column(align=True)

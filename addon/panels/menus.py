@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Entries in Blender's own menus, which search (F3) finds, too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from .. import ids
+from ..capture.objects import is_collider, is_soft_body
+
+
+class SUPPLE_MT_object(bpy.types.Menu):
+    """Object › Supple, and the same menu at a right click on a body"""
+
+    bl_idname = "SUPPLE_MT_object"
+    bl_label = "Supple"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.operator(ids.ADD, icon="ADD")
+        layout.operator(ids.ADD_COLLIDER, icon="MOD_PHYSICS")
+        layout.operator(ids.JIGGLE, icon="MOD_WAVE")
+        layout.operator(ids.REMOVE, icon="REMOVE")
+        layout.separator()
+        layout.operator(ids.SIMULATE, icon="PLAY")
+        layout.operator(ids.BAKE, icon="SHAPEKEY_DATA")
+        layout.operator(ids.FREE, icon="TRASH")
+        layout.separator()
+        layout.operator(ids.HELP, icon="HELP")
+
+
+CLASSES: list[Any] = [SUPPLE_MT_object]
+
+
+def _draw_submenu(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    menu.layout.separator()
+    menu.layout.menu(SUPPLE_MT_object.bl_idname, icon="PHYSICS")
+
+
+def _draw_on_body(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    if is_soft_body(context.object) or is_collider(context.object):
+        _draw_submenu(menu, context)
+
+
+def _draw_quick_jelly(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    menu.layout.operator(ids.QUICK_JELLY)
+
+
+# By Blender's names of its menus.
+_ENTRIES = {
+    "VIEW3D_MT_object": _draw_submenu,
+    "VIEW3D_MT_object_context_menu": _draw_on_body,
+    "VIEW3D_MT_object_quick_effects": _draw_quick_jelly,
+}
+
+
+def register() -> None:
+    for name, draw in _ENTRIES.items():
+        getattr(bpy.types, name).append(draw)
+
+
+def unregister() -> None:
+    for name, draw in _ENTRIES.items():
+        getattr(bpy.types, name).remove(draw)

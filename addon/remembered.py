@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Values that panels show and that take long to work out.
+
+Blender draws panels at every move of the mouse. Values are worked out again after a change of the
+file, after news of a run, and once a second for what changes outside of Blender.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Hashable
+from typing import TypeVar
+
+import bpy
+
+Value = TypeVar("Value")
+
+_SECONDS = 1.0
+_values: dict[Hashable, tuple[float, object]] = {}
+
+
+def remembered(context: bpy.types.Context, key: Hashable, work_out: Callable[[], Value]) -> Value:
+    """Return a value of the last drawing, or work it out.
+
+    Args:
+        key: names the value, and whose it is by its ``session_uid``.
+    """
+    then, value = _values.get(key, (-math.inf, None))
+    # A script that draws without a window has no events between its changes.
+    is_idle_script = bpy.app.background and not context.screen.is_animation_playing
+    if is_idle_script or time.monotonic() - then >= _SECONDS:
+        value = work_out()
+        _values[key] = time.monotonic(), value
+    return value  # type: ignore[return-value]  # of the same key
+
+
+def forget(*_: object) -> None:
+    """Work all values out again at the next drawing."""
+    _values.clear()

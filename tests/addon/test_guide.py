@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The guide that comes with the extension: its pages as HTML, and Help, which opens them."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import webbrowser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import bpy
+import pytest
+
+from supple.addon import guide
+from supple.addon.panels import CONTENTS
+from supple.tools import extension_zip
+
+ROOT = Path(guide.DOCS).parent
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    folder = guide.write(tmp_path_factory.mktemp("guide"))
+    return {path.stem: path.read_text(encoding="utf-8") for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("panel", CONTENTS, ids=lambda panel: panel.__name__)
+def test_the_guide_has_the_section_of_every_panel(panel, pages):
+    name, _, section = panel.guide.partition("#")
+    assert f'id="{section}"' in pages[name]
+
+
+def test_links_lead_to_pages_sections_and_pictures_that_are_there(pages):
+    for name, text in pages.items():
+        for target in re.findall(r'href="([^"]+)"', text):
+            if not target.startswith("http"):
+                file, _, section = target.partition("#")
+                page = pages[file.removesuffix(".html") if file else name]
+                assert not section or f'id="{section}"' in page, (name, target)
+        for picture in re.findall(r'src="([^"]+)"', text):
+            assert Path(unquote(urlsplit(picture).path)).exists(), picture
+
+
+def test_the_zip_has_the_pages_and_their_pictures_and_nothing_else_of_docs(pages):
+    manifest = tomllib.loads((ROOT / "blender_manifest.toml").read_text(encoding="utf-8"))
+    patterns = manifest["build"]["paths_exclude_pattern"]
+    packed = {each for each in extension_zip.files(ROOT, patterns) if each.startswith("docs/")}
+    pictures = {name for text in pages.values() for name in re.findall(r"pictures/[^\"]+", text)}
+    files = {f"docs/{name}.md" for name in guide.PAGES} | {f"docs/{name}" for name in pictures}
+    assert packed == files
+
+
+def test_marks_tables_lists_and_code_become_html():
+    text = (
+        "# A & B\n\nPress **Go** *now*, see [C](reference.md#c) and [D](physics.md).\n\n"
+        "| a | b |\n|---|---|\n| `x*y*` | 2 |\n\n"
+        "3. one\n   more\n4. two\n\n- dot\n\n```\na < b\n```\n"
+    )
+    html = guide.page("glossary", text)
+    assert '<h1 id="a--b">A &amp; B</h1>' in html
+    assert '<p>Press <b>Go</b> <i>now</i>, see <a href="reference.html#c">C</a> and D.</p>' in html
+    assert "<tr><th>a</th><th>b</th></tr>\n<tr><td><code>x*y*</code></td><td>2</td></tr>" in html
+    assert '<ol start="3">\n<li>one more</li>\n<li>two</li>\n</ol>' in html
+    assert "<ul>\n<li>dot</li>\n</ul>" in html and "<pre>a &lt; b</pre>" in html
+
+
+def test_help_opens_the_page_at_the_section(monkeypatch):
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    assert bpy.ops.supple.help(page="reference#contact") == {"FINISHED"}
+    address = urlsplit(opened[0])
+    assert address.fragment == "contact"
+    assert 'id="contact"' in Path(unquote(address.path)).read_text(encoding="utf-8")
