@@ -24,7 +24,7 @@ from .cache import cache_moves, packed_frames, trash
 from .capture import fingerprint
 from .capture.objects import is_soft_body
 from .fits import fit_run
-from .operators import solver
+from .operators import presets, solver
 from .panels import ground_overlay, menus, paint_overlay
 from .playback import fields, fitting
 from .properties import suited
@@ -34,6 +34,7 @@ CLASSES = [
     *properties.CLASSES,
     preferences.SupplePreferences,
     *operators.CLASSES,
+    *presets.PANELS,
     *panels.CLASSES,
     *menus.CLASSES,
 ]
@@ -46,6 +47,7 @@ def register() -> None:
         bpy.utils.register_class(cls)
     properties.attach()
     menus.register()
+    presets.register()
     command_line.register()
     for name, handler in HANDLERS.items():
         getattr(bpy.app.handlers, name).append(handler)
@@ -74,6 +76,7 @@ def unregister() -> None:
     for name, handler in HANDLERS.items():
         getattr(bpy.app.handlers, name).remove(handler)
     command_line.unregister()
+    presets.unregister()
     menus.unregister()
     properties.detach()
     for cls in reversed(CLASSES):

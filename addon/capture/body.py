@@ -101,6 +101,7 @@ def soft_body(
     rest_shape: RestShape | TetRestShape | None,
     *,
     unit: float,
+    resolution_scale: float,
 ) -> SoftBody:
     """Make the body for the solver, without the surface that collides.
 
@@ -109,6 +110,7 @@ def soft_body(
         start: its velocity and spin there.
         rest_shape: of its own vertices, or of its tetrahedra; None is as modelled.
         unit: metres in a Blender unit.
+        resolution_scale: of the scene, in percent.
 
     Raises:
         CaptureError: when it cannot be simulated.
@@ -120,7 +122,7 @@ def soft_body(
     thrown = StartVelocity.none() if pins.sag_free and props.start_from_animation else start
     with _naming(obj):
         return SoftBody(
-            _surface(shape, paint, props),
+            _surface(shape, paint, props, exact_float(resolution_scale)),
             _material(props, float(young.at(0))),
             velocity=_vector(thrown.linear),
             skin=_skin(shape, pins, motion, rest_shape, unit),
@@ -144,8 +146,11 @@ def soft_body(
         )
 
 
-def _surface(shape: Shape, paint: list[Paint], props: bpy.types.PropertyGroup) -> SurfaceMesh:
-    edge_length = shape.longest_side / props.resolution
+def _surface(
+    shape: Shape, paint: list[Paint], props: bpy.types.PropertyGroup, scale: float
+) -> SurfaceMesh:
+    cells = max(1.0, 0.01 * scale * props.resolution)
+    edge_length = shape.longest_side / cells
     return SurfaceMesh(
         shape.vertices, shape.triangles, props.mesh_method, edge_length, paint, shape.axes
     )

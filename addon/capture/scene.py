@@ -211,7 +211,11 @@ class _Reading:
         each = zip(*lists, self.starts, self.rest_shapes, strict=True)
         bodies = [
             replace(
-                soft_body(*arguments, unit=self.unit),
+                soft_body(
+                    *arguments,
+                    unit=self.unit,
+                    resolution_scale=scene.supple.resolution_scale,
+                ),
                 tet_control=kept_control(obj, motion.matrices.at(0), self.unit),
             )
             for obj, motion, arguments in zip(self.objects, self.motions, each, strict=True)

@@ -9,10 +9,11 @@ from bpy.props import EnumProperty, IntProperty, StringProperty
 from ...core.errors import SuppleError
 from ...core.materials.presets import GROUPS, PRESETS, Preset, length, stiffness
 from .. import actions, ids
-from ..capture.objects import can_collide, is_soft_body
+from ..capture.objects import can_collide, is_collider, is_soft_body
 from ..named import named
 from ..playback import fields, mesh_cache, smooth
 from ..properties import jiggling, presets, selection, suited
+from ..properties.copying import copy_settings
 from ..settings.object import setting
 from ..translations import translated
 from ..worker import warm_worker
@@ -93,6 +94,34 @@ class SUPPLE_OT_remove(bpy.types.Operator):
             obj.supple.enabled = False
         self.report({"INFO"}, translated(f"Removed from soft bodies: {named(objects)}."))
         return {"FINISHED"}
+
+
+class SUPPLE_OT_copy_settings(ActionOperator, bpy.types.Operator):
+    """Copy all settings of the active soft body or collider to the other selected objects"""
+
+    bl_idname = ids.COPY_SETTINGS
+    bl_label = "Copy Settings to Selected"
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        if not (is_soft_body(context.object) or is_collider(context.object)):
+            return "Make the soft body or collider with the settings the active object."
+        return "" if _others(context) else "Select other meshes to copy the settings to."
+
+    def act(self, context: bpy.types.Context) -> str:
+        others = _others(context)
+        for obj in others:
+            copy_settings(context.object, obj)
+        return f"Copied the settings of {context.object.name} to {named(others)}."
+
+
+def _others(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The selected objects beside the active one that can have settings."""
+    return [
+        obj
+        for obj in context.selected_objects
+        if obj != context.object and obj.is_editable and (is_soft_body(obj) or can_collide(obj))
+    ]
 
 
 class SUPPLE_OT_jiggle(ActionOperator, bpy.types.Operator):

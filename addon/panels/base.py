@@ -31,10 +31,14 @@ class SupplePanel:
     is_closed = False
     #: The page and the section of the guide that Help opens.
     guide = ""
+    #: The menu of presets in its header.
+    presets: Any = None
     #: The settings that it draws, by the ``panel`` of their rows.
     panel = ""
 
     def draw_header_preset(self: Any, context: bpy.types.Context) -> None:
+        if self.presets is not None:
+            self.presets.draw_panel_header(self.layout)
         self.layout.operator(ids.HELP, text="", icon="HELP", emboss=False).page = self.guide
 
     def draw(self: Any, context: bpy.types.Context) -> None:

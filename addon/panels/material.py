@@ -7,6 +7,7 @@ import bpy
 
 from ...core.scene.paint import PAINTED_SETTINGS
 from .. import ids
+from ..operators.presets import SUPPLE_PT_material_presets
 from ..properties import presets, suited
 from ..remembered import remembered
 from ..settings.object import SOURCE, UNPAINTED
@@ -16,6 +17,7 @@ from .base import SoftBodyPanel, aligned, draw_panel, write
 class SUPPLE_PT_material(SoftBodyPanel):
     bl_label = "Material"
     guide = "reference#material"
+    presets = SUPPLE_PT_material_presets
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple

@@ -23,6 +23,7 @@ class SUPPLE_MT_object(bpy.types.Menu):
         layout.operator(ids.ADD_COLLIDER, icon="MOD_PHYSICS")
         layout.operator(ids.JIGGLE, icon="MOD_WAVE")
         layout.operator(ids.REMOVE, icon="REMOVE")
+        layout.operator(ids.COPY_SETTINGS, icon="PASTEDOWN")
         layout.separator()
         layout.operator(ids.SIMULATE, icon="PLAY")
         layout.operator(ids.BAKE, icon="SHAPEKEY_DATA")

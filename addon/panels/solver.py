@@ -13,6 +13,7 @@ from ..cache_folder import check_reachable
 from ..capture.integrators import is_adaptive
 from ..capture.objects import is_soft_body, soft_bodies
 from ..farm_formats import FLAMENCO
+from ..operators.presets import SUPPLE_PT_quality_presets
 from ..playback import fields
 from ..playback.fields import described_range, find_view, shown_name
 from ..reports import ignored
@@ -23,6 +24,7 @@ class SUPPLE_PT_solver(ScenePanel):
     bl_label = "Solver"
     is_closed = False
     guide = "reference#simulation"
+    presets = SUPPLE_PT_quality_presets
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, scene, obj = self.layout, context.scene, context.object
@@ -31,6 +33,7 @@ class SUPPLE_PT_solver(ScenePanel):
             draw_panel(layout, obj.supple, "solver")
             if obj.supple.bending_report:
                 write(layout, context, obj.supple.bending_report, icon="INFO")
+        draw_panel(layout, props, "solver top")
         draw_settings(layout, props, "use_scene_range")
         if props.use_scene_range:
             column = aligned(layout).column(align=True)

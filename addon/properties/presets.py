@@ -17,6 +17,8 @@ _SETTINGS = (
     *("damping", "loss_factor", "stiffness_damping", "viscosity", "use_plasticity"),
 )
 _FLOW_SETTINGS = "yield_stress", "creep_time", "hardening"
+#: The settings that a user's own preset keeps.
+PRESET_SETTINGS = (*_SETTINGS, *_FLOW_SETTINGS, "guard", "plastic_limit", "friction")
 
 
 def settings(preset: Preset) -> dict[str, Any]:

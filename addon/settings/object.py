@@ -740,6 +740,10 @@ PAINTED = [row for name in PAINTED_SETTINGS for row in _SHOWN if row.name == nam
 OBJECT = [*_SHOWN, *(each for row in PAINTED for each in _paint(row)), *_HIDDEN]
 
 
+#: The settings that name a vertex group of their own object.
+GROUPS = [row.name for row in OBJECT if row.kind == group()]
+
+
 def setting(name: str) -> Setting:
     """The row of a setting of an object."""
     return next(row for row in OBJECT if row.name == name)

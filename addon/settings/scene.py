@@ -220,6 +220,13 @@ SCENE = [
         "Largest error of a vertex's position after a step, for adaptive integrators",
     ),
     Setting(
+        "resolution_scale",
+        "Resolution Scale",
+        number(100.0, low=1.0, soft=(25.0, 200.0), subtype="PERCENTAGE", precision=0),
+        "Factor on the resolution of all soft bodies. Lower it for a quick draft",
+        panel="solver top",
+    ),
+    Setting(
         "substeps",
         "Substeps",
         number(0, low=0, soft=(None, 1000)),

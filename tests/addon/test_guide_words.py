@@ -30,6 +30,7 @@ OTHERS = {
     "Save Copy",
     "F3",
     "+",
+    "−",
 }
 
 
