@@ -155,8 +155,16 @@ def _draw_results(layout: bpy.types.UILayout, context: bpy.types.Context) -> Non
     if (failure := intersections.latest(context.scene)) is not None:
         _draw_failure(layout, context, failure)
     _draw_report(layout, context)
-    if not is_soft_body(context.object) and not selection.candidates(context):
-        write(layout, context, selection.why_none(context), icon="INFO")
+    if not is_soft_body(context.object):
+        key = ("selection", context.scene.session_uid)
+        text = remembered(context, key, lambda: _selection_advice(context))
+        if text:
+            write(layout, context, text, icon="INFO")
+
+
+def _selection_advice(context: bpy.types.Context) -> str:
+    """The reason why no selected object can become a soft body; empty where one can."""
+    return "" if selection.candidates(context) else selection.why_none(context)
 
 
 def _draw_preparation(layout: bpy.types.UILayout) -> None:

@@ -21,10 +21,11 @@ class SUPPLE_PT_material(SoftBodyPanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, props = self.layout, context.object.supple
-        text = presets.label(props) or "Preset"
+        obj = context.object
+        label = remembered(context, ("preset", obj.session_uid), lambda: presets.label(props))
+        text = label or "Preset"
         layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text=text, icon="PRESET")
         draw_panel(layout, props, "material top")
-        obj = context.object
         key = ("sag", obj.session_uid)
         text, is_problem = remembered(context, key, lambda: suited.sag_message(context.scene, obj))
         if text:
