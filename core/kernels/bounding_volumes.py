@@ -15,8 +15,8 @@ import numpy as np
 from ..compiled import as_index, compiled, shared_range
 from .rest_distance import shortening
 
-# Triangles of a leaf, at most.
-LEAF_SIZE = 8
+# Triangles of a leaf, at most. With 8, the search of 9 212 triangles takes a third longer.
+LEAF_SIZE = 16
 
 
 class Trees(NamedTuple):

@@ -155,6 +155,10 @@ def stay_separated(
             a, b, c, d, are_edges = stencil(stencils, k)
             if is_in_held_tet(hold, a, b, c, d):
                 continue
+            if object_of[a] == object_of[d] and is_held(
+                hold, rest, (a, b, c, d), are_edges, scratch[0], scratch[1]
+            ):
+                continue
             start = _corners(paths, 0, a, b, c, d)
             distance = distance_lower_bound(start, start, are_edges)
             approach = _most_relative(paths, start, a, b, c, d, are_edges)
@@ -166,10 +170,6 @@ def stay_separated(
                 rest, object_of, distances, are_joined, a, b, c, d, are_edges
             )
             if distance > min_distance + approach:
-                continue
-            if object_of[a] == object_of[d] and is_held(
-                hold, rest, (a, b, c, d), are_edges, scratch[0], scratch[1]
-            ):
                 continue
             for piece in range(paths.shape[1] - 1):
                 start = _corners(paths, piece, a, b, c, d)
