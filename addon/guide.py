@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The guide that comes with the extension: pages of ``docs`` as HTML for a web browser.
 
-The pages use a small part of Markdown, which is all that is read here: headings, paragraphs, lists,
+This module reads only the part of Markdown that the pages use: headings, paragraphs, lists,
 tables, blocks of code, pictures, links, bold, italics and code.
 """
 
@@ -115,7 +115,7 @@ def _paragraphs(lines: list[str]) -> Iterator[str]:
 
 
 def _inline(text: str) -> str:
-    """A text with its marks; what is code has none."""
+    """A text with its marks; code has none."""
     parts = text.split("`")
     return "".join(
         f"<code>{escape(part)}</code>" if index % 2 else _marked(part)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Values that panels show and that take long to work out.
 
-Blender draws panels at every move of the mouse. Values are worked out again after a change of the
-file, after news of a run, and once a second for what changes outside of Blender.
+Blender draws panels at every move of the mouse. Values are computed again after a change of the
+file, after news of a run, and once a second for changes outside of Blender.
 """
 
 from __future__ import annotations

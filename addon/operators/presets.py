@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The menus of presets in panel headers, and their buttons + and −.
 
-Blender keeps a user's presets in its own folder of scripts. Those of ``addon/presets`` come with
-the extension and cannot be removed.
+Blender keeps a user's presets in its own folder of scripts. The presets of ``addon/presets`` come
+with the extension and cannot be removed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Panels on what soft bodies land on, and how surfaces meet."""
+"""Panels on the ground, colliders and contact."""
 
 from __future__ import annotations
 

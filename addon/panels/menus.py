@@ -49,7 +49,7 @@ def _draw_quick_jelly(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
     menu.layout.operator(ids.QUICK_JELLY)
 
 
-# By Blender's names of its menus.
+# Entries by the names of Blender's menus.
 _ENTRIES = {
     "VIEW3D_MT_object": _draw_submenu,
     "VIEW3D_MT_object_context_menu": _draw_on_body,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Panels on what holds and moves the active soft body: pins, jiggle and attachments."""
+"""Panels on pins, jiggle and attachments of the active soft body."""
 
 from __future__ import annotations
 

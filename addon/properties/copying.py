@@ -9,7 +9,7 @@ from ..settings.object import ATTACHMENT, GROUPS, OBJECT
 
 # Automatic values stay automatic on the other body, and suit its own size.
 _AUTOMATIC = ("preset_scale", "suited_young", "suited_viscosity", "suited_bend")
-# What the settings of another body follow from, or what belongs to one object alone.
+# Settings that follow from others, or belong to one object only.
 _OTHERS = ("enabled", "bounciness", "attachments")
 
 

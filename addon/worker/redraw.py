@@ -7,12 +7,12 @@ import bpy
 
 from .. import remembered
 
-# Where panels stand, by editor and region.
+# The places of panels, by editor and region.
 _PLACES = (("VIEW_3D", "UI"), ("PROPERTIES", "WINDOW"))
 
 
 def redraw_panels() -> None:
-    """Draw the panels of all windows, with all that they show worked out again."""
+    """Draw the panels of all windows with newly computed values."""
     remembered.forget()
     for window in bpy.context.window_manager.windows:
         for area in window.screen.areas:
