@@ -7,6 +7,7 @@ A window takes steps from a timer, a script and the command line one after the o
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
@@ -30,6 +31,8 @@ STEP_SECONDS = 0.05
 PAUSE_SECONDS = 0.02
 # The time between lines of a log, in seconds.
 LOG_SECONDS = 1.0
+# The time over which the pace of frames is measured.
+PACE_SECONDS = 10.0
 
 PREPARING = session.PREPARING
 
@@ -77,6 +80,32 @@ class Run(Work, Protocol):
 
 #: The work that a window waits for, for its panels to show.
 current: Work | None = None
+#: Whether it is to be cancelled at its next step.
+is_cancelling = False
+
+
+class Pace:
+    """The pace of a simulation, by the frames of the last seconds."""
+
+    def __init__(self) -> None:
+        self._frames: deque[tuple[float, int]] = deque()
+
+    def observe(self, frame: int) -> None:
+        """Note the newest frame."""
+        now = time.monotonic()
+        if not self._frames or self._frames[-1][1] < frame:
+            self._frames.append((now, frame))
+        while len(self._frames) > 2 and now - self._frames[0][0] > PACE_SECONDS:
+            self._frames.popleft()
+
+    def describe(self, last_frame: int) -> str:
+        """Describe the time left and the pace, such as ``12 s left, 8.3 frames per second``."""
+        if len(self._frames) < 2:
+            return ""
+        (then, first), (_, newest) = self._frames[0], self._frames[-1]
+        pace = (newest - first) / max(time.monotonic() - then, 1e-6)
+        left = run_reports.duration((last_frame - newest) / pace)
+        return f"{left} left, {pace:.2g} frames per second"
 
 
 class Simulation:
@@ -111,6 +140,8 @@ class Simulation:
         self._session: Session | None = None
         if not opened.is_complete:
             self._session = session.start(opened.job, opened.reached)
+        self._pace = Pace()
+        self.is_paused = False
         preview.remove(context.scene)
 
     @property
@@ -122,8 +153,29 @@ class Simulation:
         """The timeline's number of the first frame after the pre-roll."""
         return self._captured.first_shown
 
+    def pause(self) -> None:
+        """Stop the worker, and keep the frames so far."""
+        if self._session is not None:
+            self._session.cancel()
+            self.is_paused = True
+
+    def resume(self) -> None:
+        """Simulate the rest of the frames.
+
+        Raises:
+            SuppleError: no worker can be started.
+        """
+        self._session = session.start(self.job, self._reached)
+        self.is_paused, self._pace = False, Pace()
+
+    def pace(self) -> str:
+        """Describe the time left and the pace; empty before there are frames."""
+        return "" if self.is_paused else self._pace.describe(self._captured.settings.frame_count)
+
     def step(self) -> bool:
         self._captured.check_left()
+        if self.is_paused:
+            return True
         try:
             return self._step()
         except JobInUseError:
@@ -149,6 +201,8 @@ class Simulation:
     def describe(self) -> str:
         if self._preparing is not None:
             return PREPARING
+        if self.is_paused:
+            return f"Paused at frame {self._shown_of_all()}"
         if self._session is not None and self._session.state is State.MESHING:
             return "Filling with tetrahedra"
         if self._is_settling:
@@ -191,6 +245,8 @@ class Simulation:
             return State.FINISHED
         state = self._session.poll()
         self._reached = self._session.last_frame
+        if self._reached >= 0:
+            self._pace.observe(self._reached)
         self._preparing = self._session.preparing()
         # Only before the first frame is there anything to settle.
         self._is_settling = self._session.last_frame < 0 and self._session.is_settling()

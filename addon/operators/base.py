@@ -166,6 +166,8 @@ class TimedOperator(ActionOperator):
         goes_on = {"PASS_THROUGH"} if self.lets_others_act else {"RUNNING_MODAL"}
         if event.type != "TIMER":
             return goes_on
+        if runs.is_cancelling:
+            return self._conclude(context, {"INFO"}, self._run.cancel(), self.changes_meanwhile)
         try:
             is_under_way = self._run.step()
             self.show(context)
@@ -216,7 +218,7 @@ class TimedOperator(ActionOperator):
         return {"FINISHED"} if is_step else {"CANCELLED"}
 
     def _clear(self, context: bpy.types.Context) -> None:
-        runs.current = None
+        runs.current, runs.is_cancelling = None, False
         manager = context.window_manager
         if self._timer is not None:
             manager.event_timer_remove(self._timer)

@@ -8,10 +8,12 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
+from ...core.errors import SuppleError
 from ...core.materials.presets import PRESETS
-from .. import ids
+from .. import examples, ids, runs
 from ..capture import control, fingerprint
 from ..capture.objects import is_soft_body, left_out, soft_bodies
+from ..examples import EXAMPLES
 from ..fits.fit_run import Fit
 from ..fits.table import TOOLS
 from ..named import named
@@ -20,6 +22,7 @@ from ..reports import coarse_meshes
 from ..runs import Simulation, Tetrahedralization
 from ..translations import translated
 from ..units import played_frame
+from ..worker.redraw import redraw_panels
 from .base import BodiesOperator, WorkerOperator, chosen_bodies
 
 ASK, SOFT, COLLIDER, LEAVE = "ask", "soft", "collider", "leave"
@@ -186,6 +189,85 @@ def _ask(context: bpy.types.Context, objects: list[bpy.types.Object]) -> None:
     is_none = "are not soft bodies" if several else "is not a soft body"
     title = translated(f"{named(objects, 'meshes')} {is_none} yet")
     context.window_manager.popup_menu(draw, title=title)
+
+
+class SUPPLE_OT_add_example(SimulationOperator, bpy.types.Operator):
+    """Add an example beside the objects of the scene, and simulate it"""
+
+    bl_idname = ids.ADD_EXAMPLE
+    bl_label = "Add Example"
+
+    example: EnumProperty(
+        name="Example",
+        description="Scene to learn from",
+        items=[(name, each.label, each.tip) for name, each in EXAMPLES.items()],
+    )
+
+    def take_in(self: Any, context: bpy.types.Context) -> None:
+        example, builder = EXAMPLES[self.example], examples.builder(context)
+        bodies = example.build(builder)
+        objects = list(builder.collection.objects)
+        for obj in context.selected_objects:
+            obj.select_set(False)
+        for obj in objects:
+            obj.select_set(True)
+        context.view_layer.objects.active = (bodies or objects)[0]
+        if bodies:
+            selection.make_soft(context, bodies)
+        example.finish(builder, bodies)
+        _push_undo("Add Example")
+        _look_at_selected(context)
+
+
+def _look_at_selected(context: bpy.types.Context) -> None:
+    """Let the 3D view frame the selected objects, where the button was pressed in one."""
+    area = context.area
+    if area is not None and area.type == "VIEW_3D":
+        region = next(each for each in area.regions if each.type == "WINDOW")
+        with context.temp_override(area=area, region=region):
+            bpy.ops.view3d.view_selected()
+
+
+class SUPPLE_OT_cancel(bpy.types.Operator):
+    """Stop and keep the frames so far. Simulate resumes from there"""
+
+    bl_idname = ids.CANCEL
+    bl_label = "Cancel"
+    bl_options = {"INTERNAL"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return runs.current is not None
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        runs.is_cancelling = True
+        return {"FINISHED"}
+
+
+class SUPPLE_OT_pause(bpy.types.Operator):
+    """Pause the simulation, or let it go on"""
+
+    bl_idname = ids.PAUSE
+    bl_label = "Pause"
+    bl_options = {"INTERNAL"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return isinstance(runs.current, Simulation)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        run = runs.current
+        assert isinstance(run, Simulation)  # asked by poll
+        try:
+            if run.is_paused:
+                run.resume()
+            else:
+                run.pause()
+        except SuppleError as error:
+            self.report({"ERROR"}, translated(str(error)))
+            return {"CANCELLED"}
+        redraw_panels()
+        return {"FINISHED"}
 
 
 class SUPPLE_OT_tetrahedralize(WorkerOperator, bpy.types.Operator):

@@ -91,7 +91,9 @@ class SUPPLE_PT_main(SupplePanel):
         # Buttons keep their places for every selection, also during a run.
         _draw_selection(layout)
         shown = latest_notices(context) if runs.current is None else []
-        _draw_buttons(layout, runs.current, simulate_text(context, shown))
+        key = ("simulate", context.scene.session_uid)
+        text = remembered(context, key, lambda: simulate_text(context, shown))
+        _draw_buttons(layout, runs.current, text)
         if runs.current is not None:
             _draw_work(layout, context, runs.current)
         else:
@@ -138,13 +140,19 @@ def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None, simulate: 
     if work is None:
         column.operator(ids.SIMULATE, text=translated(simulate), icon="PLAY")
     else:
-        column.progress(factor=work.progress(), text=translated(work.describe()))
+        row = column.row(align=True)
+        row.progress(factor=work.progress(), text=translated(work.describe()))
+        if isinstance(work, runs.Simulation):
+            row.operator(ids.PAUSE, text="", icon="PLAY" if work.is_paused else "PAUSE")
+        row.operator(ids.CANCEL, text="", icon="X")
     row = column.row(align=True)
     row.operator(ids.BAKE, icon="SHAPEKEY_DATA")
     row.operator(ids.FREE, icon="TRASH")
 
 
 def _draw_work(layout: bpy.types.UILayout, context: bpy.types.Context, work: runs.Work) -> None:
+    if isinstance(work, runs.Simulation) and (pace := work.pace()):
+        write(layout, context, pace, icon="TIME")
     if isinstance(work, runs.Run):
         _draw_report(layout, context)
         fit_run.draw(layout, work.losses)

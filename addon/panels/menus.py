@@ -45,12 +45,19 @@ def _draw_on_body(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
         _draw_submenu(menu, context)
 
 
+def _draw_examples(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    menu.layout.operator_menu_enum(
+        ids.ADD_EXAMPLE, "example", text="Supple Example", icon="PHYSICS"
+    )
+
+
 def _draw_quick_jelly(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
     menu.layout.operator(ids.QUICK_JELLY)
 
 
-# Entries by the names of Blender's menus.
-_ENTRIES = {
+#: By Blender's names of its menus.
+ENTRIES = {
+    "VIEW3D_MT_add": _draw_examples,
     "VIEW3D_MT_object": _draw_submenu,
     "VIEW3D_MT_object_context_menu": _draw_on_body,
     "VIEW3D_MT_object_quick_effects": _draw_quick_jelly,
@@ -58,10 +65,10 @@ _ENTRIES = {
 
 
 def register() -> None:
-    for name, draw in _ENTRIES.items():
+    for name, draw in ENTRIES.items():
         getattr(bpy.types, name).append(draw)
 
 
 def unregister() -> None:
-    for name, draw in _ENTRIES.items():
+    for name, draw in ENTRIES.items():
         getattr(bpy.types, name).remove(draw)

@@ -120,10 +120,10 @@ def _frames(records: list[Record], start_frame: int) -> str:
     if last == 0:
         return ""
     seconds = total_seconds(records)
-    return f"Frames {start_frame} to {start_frame + last} took {_duration(seconds)}"
+    return f"Frames {start_frame} to {start_frame + last} took {duration(seconds)}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Format a duration, such as ``1.6 s``, ``16 s``, ``4 min 10 s`` or ``2 h 5 min``."""
     if seconds < 0.1:
         return "less than 0.1 s"

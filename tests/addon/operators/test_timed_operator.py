@@ -6,6 +6,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import bpy
 import pytest
 
 from supple.addon import runs
@@ -133,3 +134,21 @@ def test_an_error_is_reported_and_a_fault_raised_and_both_end_it(monkeypatch) ->
     with pytest.raises(ZeroDivisionError):
         Operator(broken).modal(CONTEXT, event("TIMER"))
     assert broken.is_cancelled and runs.current is None
+
+
+def test_the_button_cancels_at_the_next_step(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "current", None)
+    work = Work()
+    operator = Operator(work)
+    assert bpy.ops.supple.cancel() == {"FINISHED"}
+    # Before the next step nothing happens.
+    states = [work.is_cancelled, operator.modal(CONTEXT, event("TIMER")), work.is_cancelled]
+    assert states == [False, {"CANCELLED"}, True]
+    assert not runs.is_cancelling
+    assert not bpy.ops.supple.cancel.poll()
+
+
+def test_only_a_simulation_can_be_paused(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "current", None)
+    Operator(Work())
+    assert not bpy.ops.supple.pause.poll()

@@ -44,7 +44,8 @@ def _copied(ui: Ui, cube: bpy.types.Object) -> Steps:
         cube.supple.density = 123.0
         cube.select_set(True)
         bpy.context.view_layer.objects.active = cube
-        bpy.ops.supple.copy_settings("INVOKE_DEFAULT")
+        bpy.ops.ed.undo_push(message="Sphere")
+        bpy.ops.supple.copy_settings("INVOKE_DEFAULT", True)  # with an undo step, as a menu does
     assert sphere.supple.enabled and sphere.supple.density == 123.0
     yield from ui.hover()
     yield from ui.key("Z", ctrl=True)
