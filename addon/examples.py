@@ -52,7 +52,6 @@ class Builder:
         mesh.transform(Matrix.Scale(1.0 / unit, 4))
         mesh.to_mesh(data)
         mesh.free()
-        data.shade_smooth()
         material = bpy.data.materials.new(name)
         material.diffuse_color = (*colour, 1.0)
         data.materials.append(material)
@@ -97,7 +96,13 @@ class Example:
 def _ball(radius: float, detail: int = 4) -> bmesh.types.BMesh:
     mesh = bmesh.new()
     bmesh.ops.create_icosphere(mesh, subdivisions=detail, radius=radius)
+    _smooth(mesh)
     return mesh
+
+
+def _smooth(mesh: bmesh.types.BMesh) -> None:
+    for face in mesh.faces:
+        face.smooth = True
 
 
 def _box(x: float, y: float, z: float, cuts: int = 0) -> bmesh.types.BMesh:
@@ -117,6 +122,7 @@ def _pudding() -> bmesh.types.BMesh:
         length = math.hypot(vertex.co.x, vertex.co.y)
         scale = (1.0 - 0.4 * (vertex.co.z + 0.35)) * (side / length if length else 1.0)
         vertex.co.x, vertex.co.y = scale * vertex.co.x, scale * vertex.co.y
+    _smooth(mesh)
     return mesh
 
 
@@ -134,6 +140,7 @@ def _wobble(builder: Builder, bodies: list[bpy.types.Object]) -> None:
 def _head(builder: Builder) -> list[bpy.types.Object]:
     mesh = bmesh.new()
     bmesh.ops.create_monkey(mesh)
+    _smooth(mesh)
     head = builder.add("Head", mesh, (0.0, 0.0, 1.2), _ORANGE)
     turns = {0: 0.0, 10: 1.2, 20: -1.2, 30: 1.2, 40: 0.0}
     builder.key(head, "rotation_euler", turns, index=2)

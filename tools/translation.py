@@ -34,7 +34,7 @@ def interface_texts() -> list[str]:
     """
     from supple import addon
 
-    texts = [*_labels(addon.CLASSES)]
+    texts = [*labels(addon.CLASSES)]
     for source in map(ROOT.joinpath, MESSAGE_SOURCES):
         for path in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
             texts += message_templates(path.read_text(encoding="utf-8"))
@@ -75,13 +75,13 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.AST]:
             yield node.body[0].value
 
 
-def _labels(classes: Iterable[Any]) -> Iterator[str]:
+def labels(classes: Iterable[Any]) -> Iterator[str]:
     """Labels and tooltips of registered classes, their properties and the choices of menus."""
     for cls in classes:
         described = getattr(cls, "bl_rna", None)
         yield from filter(None, (getattr(cls, "bl_label", ""), getattr(cls, "bl_description", "")))
         for prop in described.properties if described is not None else ():
-            if prop.is_runtime:
+            if prop.is_runtime and not prop.is_hidden:
                 yield from filter(None, (prop.name, prop.description))
                 for item in getattr(prop, "enum_items", ()):
                     yield from filter(None, (item.name, item.description))

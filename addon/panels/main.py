@@ -47,7 +47,8 @@ def simulate_text(context: bpy.types.Context, shown_notices: list[Notice]) -> st
     state = outdated.worst(notice.state for notice in shown_notices)
     if not state and any(map(find_modifier, soft_bodies(context))):
         state = outdated.UP_TO_DATE
-    return f"Simulate ({state})" if state else "Simulate"
+    simulate = translated("Simulate")
+    return f"{simulate} ({translated(state)})" if state else simulate
 
 
 def latest_notices(context: bpy.types.Context) -> list[Notice]:
@@ -138,7 +139,7 @@ def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None, simulate: 
     column = layout.column(align=True)
     column.scale_y = 1.5
     if work is None:
-        column.operator(ids.SIMULATE, text=translated(simulate), icon="PLAY")
+        column.operator(ids.SIMULATE, text=simulate, icon="PLAY")
     else:
         row = column.row(align=True)
         row.progress(factor=work.progress(), text=translated(work.describe()))

@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import bpy
 import pytest
 
+from supple import addon
 from supple.addon import translations
 from supple.addon.panels.forces import SUPPLE_PT_force_fields
 from supple.tests.addon.conftest import AddBody
 from supple.tests.addon.layout import drawn
 from supple.tools import translation
 
+SHIPPED = translations.FOLDER
 CATALOGUE = {
     "Rigid Core": "Fester Kern",
     "Bake": "Backen",
@@ -111,3 +114,22 @@ def test_the_file_of_a_language_keeps_its_translations_and_drops_old_texts(tmp_p
 def test_docstrings_and_single_words_are_no_messages() -> None:
     source = '"""A module."""\nNAME = "young"\nraise Error(f"{obj.name} has {count} faces.")'
     assert list(translation.message_templates(source)) == ["{0} has {1} faces."]
+
+
+@pytest.fixture(scope="module")
+def interface() -> list[str]:
+    return translation.interface_texts()
+
+
+@pytest.mark.parametrize("locale", ["de_DE", "zh_HANS"])
+def test_a_language_that_comes_along_has_all_labels_and_only_texts_that_are_shown(
+    locale: str, interface: list[str]
+) -> None:
+    texts = translations.read(SHIPPED / f"{locale}.json")
+    assert set(texts) <= set(interface)
+    labels = [text for text in translation.labels(addon.CLASSES) if "\n" not in text]
+    paints = [text for text in labels if text.startswith("Paint of ")]
+    assert set(labels) - set(paints) - set(texts) == set()
+    for text, value in texts.items():
+        places = [sorted(re.findall(r"\{\d+\}", each)) for each in (text, value)]
+        assert places[0] == places[1], text

@@ -29,7 +29,7 @@ import numpy as np
 ADDON = "bl_ext.user_default.supple"
 TICK = 0.001  # seconds between steps; Blender handles all waiting events in between
 # Where buttons are in the sidebar's width; most are in the first column.
-COLUMNS = (0.15, 0.9, 0.4, 0.65)
+COLUMNS = (0.15, 0.9, 0.4, 0.65, 0.84)
 # Numbers that are typed need the character beside the key.
 _DIGITS = ("ZERO", "ONE", "TWO", "THREE", "FOUR", "FIVE", "SIX", "SEVEN", "EIGHT", "NINE")
 Steps = Generator[None, None, None]

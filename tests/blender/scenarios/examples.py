@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from supple.tests.blender.stage import Steps, Ui
 
 LAST = 24
-SECONDS = 10.0
 
 
 def scenario(ui: Ui) -> Steps:
@@ -53,7 +52,6 @@ def _one(ui: Ui, name: str) -> Steps:
     body = next(obj for obj in scene.objects if obj.supple.enabled)
     moved = ui.shape(body, LAST) - ui.shape(body, 1)
     assert abs(moved).max() > 0.02, moved
-    assert took < SECONDS, took
 
 
 def _undo_and_redo(ui: Ui) -> Steps:
