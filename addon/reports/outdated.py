@@ -116,9 +116,16 @@ def _changed_settings(
     if not isinstance(before, dict):
         return ["settings"]
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    # A file of an older Supple was simulated with the defaults of settings that came later.
+    names = [name for name in names if name in before or _is_set(owner, name)]
     properties = owner.supple.bl_rna.properties
     shown = [properties.get(name.partition("[")[0]) for name in names]
     return list(dict.fromkeys(_setting_name(each) for each in shown if each is not None))
+
+
+def _is_set(owner: bpy.types.Object | bpy.types.Scene, name: str) -> bool:
+    """Whether a setting has been changed from its default; lists count as changed."""
+    return "[" in name or owner.supple.is_property_set(name)
 
 
 def _setting_name(setting: bpy.types.Property) -> str:

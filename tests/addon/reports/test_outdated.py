@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import bpy
@@ -55,6 +56,22 @@ def test_settings_are_named_by_their_panel_where_the_name_alone_is_not_clear(sce
     ]
     obj.supple.young, obj.supple.pin_force, obj.supple.drag = 1e6, 5.0, 2.0
     assert outdated.changed(obj) == ["Stiffness", "Drag", "Pin Break Force"]
+
+
+def test_a_file_of_a_supple_that_lacked_a_setting_is_up_to_date_until_it_is_changed(
+    scene, add_body, play
+):
+    obj = add_body()
+    play(3)
+    for owner, name in ((scene, "resolution_scale"), (obj, "hardening")):
+        parts = json.loads(owner.supple.simulated_as)
+        (settings,) = [part for part in parts.values() if isinstance(part, dict) and name in part]
+        del settings[name]
+        owner.supple.simulated_as = json.dumps(parts)
+    assert outdated.changed_of_scene(scene) == outdated.changed(obj) == []
+    scene.supple.resolution_scale, obj.supple.hardening = 50.0, 1e4
+    assert outdated.changed_of_scene(scene) == ["Resolution Scale"]
+    assert outdated.changed(obj) == ["Hardening"]
 
 
 def test_a_soft_body_more_is_named_as_added(scene, add_body, play):
