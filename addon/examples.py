@@ -171,9 +171,9 @@ def _inflate(builder: Builder, bodies: list[bpy.types.Object]) -> None:
 def _boxes(builder: Builder) -> list[bpy.types.Object]:
     boxes = []
     for level, colour in enumerate((_RED, _ORANGE, _GREEN, _BLUE)):
-        at = (0.12 * math.sin(2.0 * level), 0.12 * math.cos(2.0 * level), 0.35 + 0.75 * level)
+        at = (0.03 * math.sin(2.0 * level), 0.03 * math.cos(2.0 * level), 0.35 + 0.7 * level)
         boxes.append(builder.add("Box", _box(0.6, 0.6, 0.6, cuts=5), at, colour))
-        boxes[-1].rotation_euler.z = 0.3 * level
+        boxes[-1].rotation_euler.z = 0.1 * level
     return boxes
 
 

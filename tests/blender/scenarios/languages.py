@@ -10,7 +10,11 @@ import bpy
 if TYPE_CHECKING:
     from supple.tests.blender.stage import Steps, Ui
 
-WORDS = {"de_DE": ("Steifigkeit", "Simulieren"), "zh_HANS": ("刚度", "模拟")}
+# Blender's own translation of a word comes first. It has none of these.
+WORDS = {
+    "de_DE": ("Pins und Wackeln", "Steifigkeit aus Größe"),
+    "zh_HANS": ("固定与抖动", "按大小设置刚度"),
+}
 
 
 def scenario(ui: Ui) -> Steps:
@@ -20,12 +24,12 @@ def scenario(ui: Ui) -> Steps:
     view = bpy.context.preferences.view
     label = bpy.app.translations.pgettext_iface
     try:
-        for locale, (stiffness, simulate) in WORDS.items():
+        for locale, (panel, button) in WORDS.items():
             view.language = locale
             view.use_translate_interface = view.use_translate_tooltips = True
             yield from ui.screenshot(locale)
-            assert label("Stiffness") == stiffness
-            assert label("Simulate", "Operator") == simulate
+            assert label("Pins and Jiggle") == panel
+            assert label("Stiffness from Size", "Operator") == button
     finally:
         view.language = "en_US"
     ui.assert_clean_log()
