@@ -12,7 +12,7 @@ from .. import actions, bake_run, ids
 from ..bake_run import Bake
 from ..cache import unused_caches
 from ..named import named
-from ..translations import translated
+from ..translations import OWN_CONTEXT, translated
 from .base import ActionOperator, TimedOperator
 
 # Objects that the question before a bake names.
@@ -99,6 +99,8 @@ class SUPPLE_OT_free(ActionOperator, bpy.types.Operator):
     back, until Remove Unused Caches deletes the frames from the disk"""
 
     bl_idname = ids.FREE
+    # Blender's own translations of the word mean free as in freedom.
+    bl_translation_context = OWN_CONTEXT
     bl_label = "Free"
 
     @classmethod

@@ -19,8 +19,10 @@ import bpy
 from ...core.errors import legible
 
 FOLDER = Path(__file__).parent
-#: The contexts in which Blender looks up labels of buttons, and all other texts.
-CONTEXTS = ("Operator", "*")
+#: The contexts in which Blender looks up labels: of words that it translates otherwise itself, of
+#: buttons, and all others.
+OWN_CONTEXT = "Supple"
+CONTEXTS = (OWN_CONTEXT, "Operator", "*")
 
 #: The translations of a language by the English texts.
 Texts = dict[str, str]

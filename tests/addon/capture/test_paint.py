@@ -246,7 +246,8 @@ def test_what_is_painted_anew_is_seen_to_have_changed(add_body):
 def test_the_panel_shows_what_is_left_where_unpainted_once_something_paints(add_body):
     obj = add_body()
     shown = drawn(SUPPLE_PT_paint, obj)
-    assert [text for _, text in shown.texts] == [
+    assert shown.labels == [
+        "Overlay",
         *("Stiffness", "Density", "Damping", "Stiffness Damping", "Viscosity"),
         *("Yield Stress", "Friction", "Drag", "Loss Factor"),
     ]
