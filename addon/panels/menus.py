@@ -55,7 +55,7 @@ def _draw_quick_jelly(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
     menu.layout.operator(ids.QUICK_JELLY)
 
 
-#: By Blender's names of its menus.
+#: Entries by the names of Blender's menus.
 ENTRIES = {
     "VIEW3D_MT_add": _draw_examples,
     "VIEW3D_MT_object": _draw_submenu,
