@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Example scenes, made in the open file beside what it has."""
+"""Example scenes, made in the open file beside its objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _RED, _ORANGE, _GREEN, _BLUE = (
     (0.1, 0.25, 0.8),
 )
 _GREY = (0.5, 0.5, 0.5)
-# The gap to what the file has already, in metres.
+# The distance to objects already in the file, in metres.
 _GAP = 3.0
 _COLLECTION = "Supple Example"
 
@@ -34,8 +34,8 @@ class Builder:
     """Makes the objects of an example, with lengths in metres.
 
     Args:
-        context: whose scene gets them.
-        collection: that they are linked to.
+        context: the context of the scene that gets them.
+        collection: the collection to link them to.
         place: the point of the example's middle on the ground.
     """
 
