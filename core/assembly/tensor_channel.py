@@ -45,18 +45,18 @@ class TensorChannel:
 
     def at(self, frame: int, fraction: float) -> Tensor:
         """Return the value a ``fraction`` of the way from ``frame`` to the next."""
-        first, second, part = self._around(frame, fraction)
+        first, second, part = self.interval(frame, fraction)
         return self.samples[first].lerp(self.samples[second], part)
 
     def write(self, frame: int, fraction: float, out: Tensor) -> None:
         """Write the value at that time into a tensor."""
-        first, second, part = self._around(frame, fraction)
+        first, second, part = self.interval(frame, fraction)
         torch.lerp(self.samples[first], self.samples[second], part, out=out)
 
     def rate(self, frame: int, fraction: float, frame_seconds: float) -> Tensor:
         """Return the rate of change per second at that time, in a frame of ``frame_seconds``;
         read-only."""
-        first, second, _ = self._around(frame, fraction)
+        first, second, _ = self.interval(frame, fraction)
         if self._last_rate is None or self._last_rate[0] != (first, second, frame_seconds):
             change = (self.samples[second] - self.samples[first]) * self.per_frame
             rate = change / frame_seconds
@@ -65,7 +65,8 @@ class TensorChannel:
             self._last_rate = (first, second, frame_seconds), rate
         return self._last_rate[1]
 
-    def _around(self, frame: int, fraction: float) -> tuple[int, int, float]:
+    def interval(self, frame: int, fraction: float) -> tuple[int, int, float]:
+        """Return the samples before and after a time, and its share of the way between them."""
         return around(frame, fraction, len(self.samples), self.per_frame)
 
 

@@ -183,19 +183,28 @@ class _VertexForces:
         matrix.sort_indices()
         self._rows = vertices, matrix.indptr.astype(np.int64), vertices[matrix.indices]
         self._values, self._weighted = matrix.data, weighted
-        self._channel = goals.targets.with_samples(
-            torch.stack([self._pull(sample) for sample in goals.targets.samples])
-        )
-        self._present = self._channel.at(0, 0.0)
+        self._targets = goals.targets
+        # Of explicit steps, many lie between the same two samples.
+        self._pulls: dict[int, Tensor] = {}
+        self._present = self._pull(goals.targets.samples[0])
 
     def _pull(self, targets: Tensor) -> Tensor:
         """Return b, (3, A) in newtons."""
         return torch.as_tensor(np.ascontiguousarray((self._weighted @ targets.numpy().T).T))
 
     def go_to(self, frame: int, fraction: float) -> None:
-        self._channel.write(frame, fraction, self._present)
+        """Interpolate b at a time."""
+        first, second, part = self._targets.interval(frame, fraction)
+        if first not in self._pulls or second not in self._pulls:
+            known, samples = self._pulls, self._targets.samples
+            self._pulls = {
+                index: known[index] if index in known else self._pull(samples[index])
+                for index in (first, second)
+            }
+        torch.lerp(self._pulls[first], self._pulls[second], part, out=self._present)
 
     def act(self, targets: Tensor) -> None:
+        """Set b to that of (3, P) targets."""
         self._present.copy_(self._pull(targets))
 
     def add(self, positions: Tensor, out: Tensor) -> None:
