@@ -249,7 +249,7 @@ class PosedTetsKernel:
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
         x, y, energies = positions.numpy(), rest.numpy(), self._forces[0]
         _energies(x, y, self._corners, *self._law, energies)
-        self._hold_apart(x, y, energies)
+        self._write_held_energies(x, y, energies)
         return float(energies.sum())
 
     def energy_change(self, positions: Tensor, before: Tensor, after: Tensor) -> float:
@@ -259,11 +259,13 @@ class PosedTetsKernel:
         x, y, z = positions.numpy(), before.numpy(), after.numpy()
         energies = self._forces[:2]
         _energy_pairs(x, y, z, self._corners, *self._law, energies)
-        self._hold_apart(x, y, energies[0])
-        self._hold_apart(x, z, energies[1])
+        self._write_held_energies(x, y, energies[0])
+        self._write_held_energies(x, z, energies[1])
         return float((energies[1] - energies[0]).sum())
 
-    def _hold_apart(self, x: NDArray[Any], rest: NDArray[Any], energies: NDArray[Any]) -> None:
+    def _write_held_energies(
+        self, x: NDArray[Any], rest: NDArray[Any], energies: NDArray[Any]
+    ) -> None:
         """Write the energies of held tets among (M,) of all."""
         if (held := self._held) is not None:
             _held_energies(x, rest, self._corners, *self._law, *(*_arguments(held), energies))

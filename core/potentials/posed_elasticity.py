@@ -82,8 +82,8 @@ class PosedElasticity(Elasticity):
         self._rest_gradients = self.tets.shape_gradients[1:].clone()
         self._rest_volumes = self.tets.volumes.clone()
         self._placed = template.new_zeros(3, len(template))
-        # The rest positions before a change of the energy.
-        self._before = torch.zeros_like(self._placed)
+        # The rest positions before and after a change of the energy.
+        self._ends = template.new_zeros(2, 3, len(template))
         self.parameters = self._placed[:, self._body].copy_(self.parameters)
         self._balance = torch.zeros_like(self._placed)
         # Range of J in which the law holds by which held tets push in the pose.
@@ -166,20 +166,18 @@ class PosedElasticity(Elasticity):
     def energy_with(self, parameters: Tensor, positions: Tensor) -> Tensor:
         if self._posed is None:
             return PrescribedPotential.energy_with(self, parameters, positions)
-        placed = self._placed.clone()
-        placed[:, self._body] = parameters
-        return positions.new_tensor(self._posed.energy(positions, placed))
+        self._ends[0, :, self._body] = parameters
+        return positions.new_tensor(self._posed.energy(positions, self._ends[0]))
 
     def energy_change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
-        return PrescribedPotential.energy_change(self, before, after, positions)
+        if self._posed is None:
+            return PrescribedPotential.energy_change(self, before, after, positions)
+        self._ends[0, :, self._body], self._ends[1, :, self._body] = before, after
+        return positions.new_tensor(self._posed.energy_change(positions, *self._ends))
 
     def change(self, before: Tensor, after: Tensor, positions: Tensor) -> Tensor:
         if self._posed is not None:
-            self._before[:, self._body] = before
-            self.act(after)
-            return positions.new_tensor(
-                self._posed.energy_change(positions, self._before, self._placed)
-            )
+            return self.energy_change(before, after, positions)
         # From one rest shape to the next: each takes longer than an energy.
         self.act(before)
         energy = self.energy(positions)
