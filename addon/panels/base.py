@@ -84,7 +84,7 @@ def aligned(layout: bpy.types.UILayout) -> bpy.types.UILayout:
 
 
 def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *names: str) -> None:
-    """Draw settings one below the other."""
+    """Draw settings one below the other. A vertex group is one of the object that has them."""
     column, described = aligned(layout), props.bl_rna.properties
     for name in names:
         automatic, percent = AUTOMATIC.format(name), PERCENT.format(name)
@@ -93,6 +93,8 @@ def draw_settings(layout: bpy.types.UILayout, props: bpy.types.PropertyGroup, *n
             row.prop(props, automatic)
             if not getattr(props, automatic):
                 row.prop(props, name, text="")
+        elif name.endswith("_group"):
+            column.prop_search(props, name, props.id_data, "vertex_groups")
         else:
             column.prop(props, percent if percent in described else name)
 

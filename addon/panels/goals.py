@@ -9,7 +9,7 @@ from .. import ids, runs
 from ..fits import fit_run
 from ..fits.table import TOOLS
 from ..translations import translated
-from .base import SoftBodyPanel, aligned, draw_settings, write
+from .base import SoftBodyPanel, draw_settings, write
 
 
 class SUPPLE_PT_goals(SoftBodyPanel):
@@ -22,11 +22,7 @@ class SUPPLE_PT_goals(SoftBodyPanel):
         for name, tool in TOOLS.items():
             box = layout.box()
             box.operator(ids.FIND, text=tool.label, icon=tool.icon).tool = name
-            for setting in tool.settings:
-                if setting.endswith("_group"):
-                    aligned(box).prop_search(obj.supple, setting, obj, "vertex_groups")
-                else:
-                    draw_settings(box, obj.supple, setting)
+            draw_settings(box, obj.supple, *tool.settings)
             if control_label := tool.control_label(obj):
                 row = box.row()
                 row.label(text=translated(control_label), icon="CHECKMARK")

@@ -20,11 +20,9 @@ class SUPPLE_PT_material(SoftBodyPanel):
     presets = SUPPLE_PT_material_presets
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, props = self.layout, context.object.supple
-        obj = context.object
+        layout, obj, props = self.layout, context.object, context.object.supple
         label = remembered(context, ("preset", obj.session_uid), lambda: presets.label(props))
-        text = label or "Preset"
-        layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text=text, icon="PRESET")
+        layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text=label or "Preset", icon="PRESET")
         draw_panel(layout, props, "material top")
         key = ("sag", obj.session_uid)
         text, is_problem = remembered(context, key, lambda: suited.sag_message(context.scene, obj))

@@ -17,7 +17,7 @@ class SUPPLE_PT_pins(SoftBodyPanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj = self.layout, context.object
-        aligned(layout).prop_search(obj.supple, "pin_group", obj, "vertex_groups")
+        draw_settings(layout, obj.supple, "pin_group")
         # Jiggling bodies have goals of their own.
         if not obj.supple.jiggle_group and ignored.has_partial_weights(obj, obj.supple.pin_group):
             draw_panel(layout, obj.supple, "goals")
