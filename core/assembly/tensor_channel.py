@@ -22,6 +22,8 @@ class TensorChannel:
 
     def __init__(self, samples: Tensor, per_frame: int = 1) -> None:
         self.samples, self.per_frame = samples, per_frame
+        # Asking a tensor for its length takes longer than all else that finds a time.
+        self._count = len(samples)
         #: Many explicit steps lie between the same two samples.
         self._last_rate: tuple[tuple[int, int, float], Tensor] | None = None
 
@@ -37,7 +39,7 @@ class TensorChannel:
 
     @property
     def is_constant(self) -> bool:
-        return len(self.samples) == 1
+        return self._count == 1
 
     def largest(self) -> Tensor:
         """Return the largest value over time, number by number."""
@@ -67,7 +69,7 @@ class TensorChannel:
 
     def interval(self, frame: int, fraction: float) -> tuple[int, int, float]:
         """Return the samples before and after a time, and its share of the way between them."""
-        return around(frame, fraction, len(self.samples), self.per_frame)
+        return around(frame, fraction, self._count, self.per_frame)
 
 
 T = TypeVar("T")

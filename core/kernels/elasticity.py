@@ -7,7 +7,6 @@ leave the registers.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from ..materials import (
     StretchMaterial,
     StVenantKirchhoff,
 )
+from ..math3.logarithm import logarithm
 from ..math3.matrices import (
     add3,
     cofactors,
@@ -92,11 +92,6 @@ class Constants:
         )
 
 
-@compiled()
-def _log(value: Any) -> Any:
-    return math.log(value)
-
-
 _stable_first = compiled()(StableNeoHookean.first_derivatives)
 _stable_second = compiled()(StableNeoHookean.second_derivatives)
 _stable_density = compiled()(StableNeoHookean.strain_energy_density)
@@ -127,12 +122,12 @@ def second_derivatives(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
     return _neo_second(i_c, j, mu, lam)
 
 
-@compiled()
+@compiled(inline=True)
 def strain_energy_density(law: int, i_c: Any, j: Any, mu: Any, lam: Any) -> Any:
     """See ``InvariantMaterial.strain_energy_density``."""
     if law == _STABLE_NEO_HOOKEAN:
-        return _stable_density(i_c, j, mu, lam, _log)
-    return _neo_density(i_c, j, mu, lam, _log)
+        return _stable_density(i_c, j, mu, lam, logarithm)
+    return _neo_density(i_c, j, mu, lam, logarithm)
 
 
 @compiled()
@@ -165,8 +160,6 @@ def stretch_energy_density(
 
 #: Fewer tets than this a thread cost more to hand out than to compute.
 TETS_PER_THREAD = 6000
-#: Energies are added up in chunks of this many tets, so that the sum is always the same.
-TETS_PER_SUM = 1024
 
 
 class ElasticityKernel:
@@ -199,9 +192,9 @@ class ElasticityKernel:
     def energy(self, positions: Tensor) -> float:
         """In joules; the sum is the same whatever the number of threads."""
         use_threads(self._corners.shape[1], TETS_PER_THREAD)
-        sums = np.zeros(-(-self._corners.shape[1] // TETS_PER_SUM))
-        _energy_sums(positions.numpy(), *self._tets, sums)
-        return float(sums.sum())
+        energies = self._forces[0]
+        _energies(positions.numpy(), *self._tets, energies)
+        return float(energies.sum())
 
 
 @compiled(parallel=True)
@@ -256,16 +249,14 @@ def tet_forces(
 
 
 @compiled(parallel=True)
-def _energy_sums(
+def _energies(
     positions: Any, corners: Any, metric: Any, moduli: Any, law: int, low: Any, high: Any, out: Any
 ) -> None:
-    """Energies of chunks of ``TETS_PER_SUM`` tets, in J."""
-    for chunk in shared_range(out.shape[0]):
-        total = 0.0
-        for e in range(chunk * TETS_PER_SUM, min(corners.shape[1], (chunk + 1) * TETS_PER_SUM)):
-            d, s = tet_edges(positions, corners, e), symmetric_in(metric, e)
-            total += tet_energy(d, s, metric[6, e], law, low, high, moduli[0, e], moduli[1, e])
-        out[chunk] = total
+    """(M,) energies, in J."""
+    for e in shared_range(corners.shape[1]):
+        d, s = tet_edges(positions, corners, e), symmetric_in(metric, e)
+        mu, lam = moduli[0, e], moduli[1, e]
+        out[e] = tet_energy(d, s, metric[6, e], law, low, high, mu, lam)
 
 
 @compiled(inline=True)
@@ -277,10 +268,8 @@ def tet_energy(
     i_c = inverse_volume * contracted(squared(d), metric)
     j = inverse_volume * (d[0] * c[0] + d[1] * c[1] + d[2] * c[2]) / 6.0
     inside = min(max(j, low), high)
-    density = strain_energy_density(law, i_c, inside, mu, lam)
-    if inside != j:
-        _, derivative = first_derivatives(law, i_c, inside, mu, lam)
-        density += derivative * (j - inside)
+    _, derivative = first_derivatives(law, i_c, inside, mu, lam)
+    density = strain_energy_density(law, i_c, inside, mu, lam) + derivative * (j - inside)
     return density / inverse_volume
 
 

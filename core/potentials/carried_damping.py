@@ -313,7 +313,8 @@ class CarriedDamping(PrescribedPotential):
         start, end = (self._points(quantities, frame, fraction) for fraction in fractions)
         centre, change = self._means(start), end - start
         shift = self._means(change)
-        arms, bends = start - centre[self._point_groups], change - shift[self._point_groups]
+        groups = self._point_groups
+        arms, bends = start - centre.index_select(0, groups), change - shift.index_select(0, groups)
         both = torch.cat([arms, bends], dim=1)
         sums = [group.T @ group for group in torch.split(both, self._sizes)]
         products = torch.stack(sums) / self._counts[:, :, None]
@@ -347,9 +348,10 @@ class CarriedDamping(PrescribedPotential):
     def _remainder(self, velocities: Tensor, quantities: Quantities) -> Tensor:
         """(K, N) newtons by the (P, K) velocities of points that are left of rigid motions."""
         points, vertices, shares = self._carriers
-        parts = (shares * quantities.point_rates[points])[:, None] * velocities[points]
+        rates = shares * quantities.point_rates.index_select(0, points)
+        parts = rates[:, None] * velocities.index_select(0, points)
         sums = parts.new_zeros(self._system.vertex_count, parts.shape[1])
-        return sums.index_add(0, vertices, parts).T * self._system.free
+        return sums.index_add_(0, vertices, parts).T * self._system.free
 
     def _rate_forces(self, positions: Tensor, parameters: Tensor, quantities: Quantities) -> Tensor:
         groups = len(self._counts)

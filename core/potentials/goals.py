@@ -114,7 +114,7 @@ class GoalSprings(PrescribedPotential):
         super().__init__(goals.targets)
         #: The points and their targets.
         self.goals = goals
-        self._forces = _VertexForces(goals) if runs_loops(goals.stiffness) else None
+        self._forces = _VertexForces.of(goals, goals.stiffness, self._targets)
 
     @staticmethod
     def of(system: Nodes, body: int, goals: Goals) -> GoalSprings:
@@ -135,7 +135,7 @@ class GoalSprings(PrescribedPotential):
     def go_to(self, frame: int, fraction: float) -> None:
         self._time = frame, fraction
         if self._forces is not None:
-            self._forces.go_to(frame, fraction)
+            self._forces.go_to(self.channel, frame, fraction)
 
     def act(self, parameters: Tensor) -> None:
         super().act(parameters)
@@ -167,9 +167,14 @@ class _VertexForces:
     """The gradient K x − b of springs by vertices: K = Wᵀ k W and b = Wᵀ k t.
 
     Several points are in one tet, so that vertices take half the time that points do.
+
+    Args:
+        goals: the points W x.
+        factors: (P,) k.
+        targets: (3, P) t.
     """
 
-    def __init__(self, goals: _GoalPoints) -> None:
+    def __init__(self, goals: _GoalPoints, factors: Tensor, targets: Tensor) -> None:
         # It loads scipy, which takes a moment that other scenes need not wait.
         from scipy.sparse import csr_array
 
@@ -178,25 +183,32 @@ class _VertexForces:
         # Vertices without a point keep no row.
         vertices, columns = np.unique(corners.T.ravel(), return_inverse=True)
         weights = csr_array((shares.T.ravel(), (points, columns)))
-        weighted = weights.multiply(goals.stiffness.numpy()[:, None]).T.tocsr()
+        weights.eliminate_zeros()
+        weighted = weights.multiply(factors.numpy()[:, None]).T.tocsr()
         matrix = csr_array(weighted @ weights)
         matrix.sort_indices()
-        self._rows = vertices, matrix.indptr.astype(np.int64), vertices[matrix.indices]
+        # Unsigned, since a loop would ask of each signed index whether it counts from the end.
+        rows = vertices, matrix.indptr, vertices[matrix.indices]
+        self._rows = [part.astype(np.uint32) for part in rows]
         self._values, self._weighted = matrix.data, weighted
-        self._targets = goals.targets
         # Of explicit steps, many lie between the same two samples.
         self._pulls: dict[int, Tensor] = {}
-        self._present = self._pull(goals.targets.samples[0])
+        self._present = self._pull(targets)
+
+    @staticmethod
+    def of(goals: _GoalPoints, factors: Tensor, targets: Tensor) -> _VertexForces | None:
+        """Return those on the CPU, and None elsewhere."""
+        return _VertexForces(goals, factors, targets) if runs_loops(factors) else None
 
     def _pull(self, targets: Tensor) -> Tensor:
-        """Return b, (3, A) in newtons."""
+        """Return b, (3, A)."""
         return torch.as_tensor(np.ascontiguousarray((self._weighted @ targets.numpy().T).T))
 
-    def go_to(self, frame: int, fraction: float) -> None:
+    def go_to(self, targets: TensorChannel, frame: int, fraction: float) -> None:
         """Interpolate b at a time."""
-        first, second, part = self._targets.interval(frame, fraction)
+        first, second, part = targets.interval(frame, fraction)
         if first not in self._pulls or second not in self._pulls:
-            known, samples = self._pulls, self._targets.samples
+            known, samples = self._pulls, targets.samples
             self._pulls = {
                 index: known[index] if index in known else self._pull(samples[index])
                 for index in (first, second)
@@ -207,10 +219,10 @@ class _VertexForces:
         """Set b to that of (3, P) targets."""
         self._present.copy_(self._pull(targets))
 
-    def add(self, positions: Tensor, out: Tensor) -> None:
-        """Adds the gradient at (3, N) positions to ``out``, in newtons."""
-        arrays = positions.contiguous().numpy(), self._present.numpy()
-        add_spring_forces(*self._rows, self._values, *arrays, out.numpy())
+    def add(self, values: Tensor, out: Tensor) -> None:
+        """Adds the gradient at (3, N) values of x to ``out``."""
+        arrays = values.contiguous().numpy(), self._present.numpy()
+        add_spring_forces(*(*self._rows, self._values, *arrays, out.numpy()))
 
 
 class GoalDamping(PrescribedPotential):
@@ -239,6 +251,7 @@ class GoalDamping(PrescribedPotential):
         self._time = 0, 0.0
         self._seconds = math.inf
         self._before = torch.zeros_like(self.parameters)
+        self._forces = _VertexForces.of(goals, goals.damping, self.parameters)
 
     @staticmethod
     def of(system: Nodes, body: int, goals: Goals) -> GoalDamping:
@@ -262,9 +275,14 @@ class GoalDamping(PrescribedPotential):
     def act(self, parameters: Tensor) -> None:
         super().act(parameters)
         self._rate = None
+        if self._forces is not None:
+            self._forces.act(parameters)
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        self.goals.points.add_pulls(velocities, self.parameters, self.goals.damping, out)
+        if self._forces is None or velocities.requires_grad:
+            self.goals.points.add_pulls(velocities, self.parameters, self.goals.damping, out)
+        else:
+            self._forces.add(velocities, out)
 
     def begin_time_step(self, step: TimeStep) -> None:
         self._seconds = math.inf if step.is_static else step.seconds
