@@ -23,7 +23,7 @@ from ..kernels.contact_constraints import (
     gather,
     write_pairs,
 )
-from ..kernels.contact_islands import find_islands, relax_islands
+from ..kernels.contact_islands import MIN_HALVED, find_islands, relax_halves, relax_islands
 from ..kernels.contact_relaxation import prescribed_work, surface_energy
 from ..kernels.flat_tets import FlatTets, find_flat, no_flat_tets
 from ..kernels.ground_constraints import find_ground
@@ -245,7 +245,7 @@ class MeshContactStep:
             self._pairs = self._pairs[:pairs]
             flat_tets = self._linearize_flat_tets(at, predicted)
             longest = longest_move(moves, self.laws.distances)
-            self._relax_contacts(flat_tets, moves, AGAIN_PASSES if is_hindered else MAX_PASSES)
+            self._relax_contacts(at, flat_tets, moves, AGAIN_PASSES if is_hindered else MAX_PASSES)
             flat = (self._flat, flat_tets)
             limits = (self._mobility, self._rounding, step, flat, longest, at - start, is_hindered)
             targets = at + moves
@@ -350,16 +350,26 @@ class MeshContactStep:
                 return count
             self._flat = no_flat_tets(2 * count)
 
-    def _relax_contacts(self, flat_tets: int, moves: Points, passes: int) -> None:
+    def _relax_contacts(self, at: Points, flat_tets: int, moves: Points, passes: int) -> None:
         """Relax contacts and flat tets, and change (N, 3) moves of nodes accordingly."""
         if self._count + flat_tets == 0:
             return
-        constraints, flat = self._constraints, self._flat
-        islands = find_islands(
-            constraints.nodes[: self._count], flat.corners[:flat_tets], self._mobility
-        )
-        threads = use_threads(self._count, CONTACTS_PER_THREAD)
-        relax_islands(
-            *(islands, constraints, flat, FLOOR_RATIO, self._mobility, moves),
-            *(passes, RELATIVE_TOLERANCE, threads),
-        )
+        constraints, flat, count = self._constraints, self._flat, self._count
+        nodes, corners = constraints.nodes[:count], flat.corners[:flat_tets]
+        islands = find_islands(nodes, corners, self._mobility)
+        data = (constraints, flat, FLOOR_RATIO, self._mobility, moves, passes, RELATIVE_TOLERANCE)
+        sizes = np.diff(islands.contact_offsets)
+        largest = int(np.argmax(sizes))
+        if sizes[largest] >= MIN_HALVED and 2 * sizes[largest] > count:
+            where = slice(*islands.contact_offsets[largest : largest + 2])
+            tets = islands.tets[slice(*islands.tet_offsets[largest : largest + 2])]
+            contacts = islands.contacts[where]
+            spread = at[nodes[contacts, 0]]
+            axis = int(np.argmax(spread.std(axis=0)))
+            places, cut = np.ascontiguousarray(at[:, axis]), float(np.median(spread[:, axis]))
+            use_threads(2, 1)
+            relax_halves(*(contacts, tets, places, cut, *data))
+        else:
+            largest = -1
+        threads = use_threads(count, CONTACTS_PER_THREAD)
+        relax_islands(*(islands, largest, *data, threads))

@@ -22,7 +22,7 @@ from .contact_constraints import GROUND, SURFACES
 from .obstacles import ground_derivatives, proximal
 
 # Newton's method on one distance.
-MAX_ITERATIONS, CONVERGENCE_TOLERANCE = 30, 1e-9
+MAX_ITERATIONS, CONVERGENCE_TOLERANCE = 30, 1e-7
 MIN_DISTANCE_RATIO = 1e-30
 
 

@@ -9,7 +9,13 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from supple.core.kernels.contact_islands import Islands, distribute, find_islands, relax_islands
+from supple.core.kernels.contact_islands import (
+    Islands,
+    distribute,
+    find_islands,
+    relax_halves,
+    relax_islands,
+)
 from supple.core.kernels.flat_tets import no_flat_tets, relax_flat
 from supple.tests.core.kernels.linear_contacts import (
     UP,
@@ -67,7 +73,7 @@ def test_islands_are_shared_out_evenly_whatever_their_order(count) -> None:
     sizes = rng.permutation(np.array([300] * count + [2] * 100 + [5] * 60))
     contacts = rng.integers(0, sizes + 1)
     offsets = [np.concatenate([[0], np.cumsum(each)]) for each in (contacts, sizes - contacts)]
-    shares = distribute(Islands(NO_CORNERS[:, 0], offsets[0], NO_CORNERS[:, 0], offsets[1]), count)
+    shares = distribute(Islands(NO_CORNERS[:, 0], offsets[0], NO_CORNERS[:, 0], offsets[1]), -1, count)
     work = np.bincount(shares, sizes, count)
     assert np.ptp(work) <= 5
     assert work.sum() == sizes.sum()
@@ -75,7 +81,7 @@ def test_islands_are_shared_out_evenly_whatever_their_order(count) -> None:
 
 def test_what_is_larger_than_all_others_is_alone_in_its_share() -> None:
     offsets = np.array([0, 1, 2, 3, 90, 91, 92])
-    shares = distribute(Islands(NO_CORNERS[:, 0], offsets, NO_CORNERS[:, 0], 0 * offsets), 2)
+    shares = distribute(Islands(NO_CORNERS[:, 0], offsets, NO_CORNERS[:, 0], 0 * offsets), -1, 2)
     assert shares.tolist() == [1, 1, 1, 0, 1, 1]
 
 
@@ -89,7 +95,7 @@ def relaxed(seed: int, max_passes: int, tolerance: float) -> tuple:
     mobility, moves = np.concatenate([mobility, others]), np.concatenate([wanted, theirs])
     islands = find_islands(both.nodes, NO_CORNERS, mobility)
     rest = (no_flat_tets(1), FLOOR, mobility, moves, max_passes, tolerance, 2)
-    solved = relax_islands(islands, both, *rest)
+    solved = relax_islands(islands, -1, both, *rest)
     return both, moves, solved, len(islands.contact_offsets) - 1
 
 
@@ -115,7 +121,7 @@ def test_an_island_that_has_converged_is_left_alone() -> None:
     moves[2, 2] = -3.0
     islands = find_islands(own.nodes, NO_CORNERS, separate)
     # A single contact is solved in one pass; the next one sees that nothing changes.
-    solved = relax_islands(islands, own, no_flat_tets(1), FLOOR, separate, moves, 20, 1e-7, 1)
+    solved = relax_islands(islands, -1, own, no_flat_tets(1), FLOOR, separate, moves, 20, 1e-7, 1)
     assert solved <= 4
     assert (own.forces > 0.0).all()
 
@@ -133,7 +139,7 @@ def chain(length: int) -> tuple:
 def test_contacts_rest_until_something_around_them_changes() -> None:
     own, mobility, moves = chain(60)
     islands = find_islands(own.nodes, NO_CORNERS, mobility)
-    solved = relax_islands(islands, own, no_flat_tets(1), FLOOR, mobility, moves, 20, 0.2, 1)
+    solved = relax_islands(islands, -1, own, no_flat_tets(1), FLOOR, mobility, moves, 20, 0.2, 1)
     assert 60 < solved < 4 * 60
     whole, _, expected = chain(60)
     initialize_forces(whole, 60, mobility, expected)
@@ -148,16 +154,102 @@ def test_relaxed_to_the_end_all_are_at_the_least_of_their_energy() -> None:
     moves = wanted.copy()
     islands = find_islands(own.nodes, NO_CORNERS, mobility)
     rest = (no_flat_tets(1), FLOOR, mobility, moves, 3000, 1e-9, 1)
-    solved = relax_islands(islands, own, *rest)
+    solved = relax_islands(islands, -1, own, *rest)
     assert solved < 3000 * len(own.forces)
     np.testing.assert_allclose(moves, minimum(own, mobility, wanted), atol=2e-5)
+
+
+def halved(own, tets, places, cut, mobility, moves, passes, tolerance) -> int:
+    rows = np.arange(len(own.forces)), np.arange(len(tets.forces))
+    rest = (own, tets, FLOOR, mobility, moves, passes, tolerance)
+    return relax_halves(*rows, places, cut, *rest)
+
+
+def no_tets():
+    tets = no_flat_tets(1)
+    return type(tets)(*(part[:0] for part in tets))
+
+
+@pytest.mark.parametrize("cut", [0.5, -1.0, 2.0])
+def test_halves_of_an_island_come_to_the_least_of_its_energy(cut) -> None:
+    own, mobility, wanted = random_contacts(7)
+    places = np.random.default_rng(2).uniform(size=len(mobility))
+    moves = wanted.copy()
+    solved = halved(own, no_tets(), places, cut, mobility, moves, 3000, 1e-9)
+    assert solved < 3000 * len(own.forces)
+    np.testing.assert_allclose(moves, minimum(own, mobility, wanted), atol=2e-5)
+
+
+def test_halves_are_relaxed_one_after_the_other_and_then_what_joins_them() -> None:
+    """In the order of rows: below the cut, above it, across it; what is fixed is on no side."""
+    passes, places = 3, np.array([0.0, 0.1, 1.0, 1.1, 0.2, 9.0])
+    mobility = np.array([1.0, 0.8, 0.6, 0.9, 0.7, 0.0])
+    pairs = [[1, 2], [2, 3], [0, 1], [4, 5], [3, 5]]
+    order = [2, 3, 1, 4, 0]
+
+    def scene(nodes):
+        gaps = [0.5, 0.3, 0.4, 0.2, 0.35]
+        gaps = [gaps[pairs.index(pair)] for pair in nodes]
+        return contacts(nodes, [[1.0, -1.0]] * 5, [UP] * 5, gaps, mobility, static=0.3)
+
+    own, moves = scene(pairs), np.zeros((6, 3))
+    # One is alone on its side, and rests before the last pass.
+    assert halved(own, no_tets(), places, 0.5, mobility, moves, passes, 0.0) == 5 * passes - 1
+    alone, expected = scene([pairs[k] for k in order]), np.zeros((6, 3))
+    initialize_forces(alone, 5, mobility, expected)
+    for _ in range(passes):
+        relax_each(alone, 5, mobility, expected)
+    np.testing.assert_array_equal(moves, expected)
+
+
+def test_halves_relax_their_flat_tets() -> None:
+    tets, own, mobility, moves = pressed([0.96, 0.93, 0.9])
+    places = np.arange(15.0)  # the last island is above the cut
+    islands = find_islands(own.nodes, tets.corners, mobility)
+    halved(own, tets, places, 9.5, mobility, moves, 4, 0.0)
+    others, alone, _, expected = pressed([0.96, 0.93, 0.9])
+    rest = (others, FLOOR, mobility, expected, 4, 0.0, 1)
+    relax_islands(islands, -1, alone, *rest)
+    np.testing.assert_array_equal(moves, expected)
+    np.testing.assert_array_equal(tets.forces, others.forces)
+
+
+@pytest.mark.parametrize("has_halves", [False, True])
+def test_it_ends_after_a_pass_with_little_work(has_halves) -> None:
+    """Of many contacts one is pressed far and changes by more than the tolerance for long."""
+    own, mobility, wanted = random_contacts(7)
+    own.scales[:] *= 1e-4
+    islands = find_islands(own.nodes, NO_CORNERS, mobility)
+    results = {}
+    for tolerance in (0.2, 1e-9):
+        constraints, moves = type(own)(*(part.copy() for part in own)), wanted.copy()
+        if has_halves:
+            places = np.arange(float(len(mobility)))
+            solved = halved(constraints, no_tets(), places, 9.5, mobility, moves, 3000, tolerance)
+        else:
+            rest = (no_flat_tets(1), FLOOR, mobility, moves, 3000, tolerance, 1)
+            solved = relax_islands(islands, -1, constraints, *rest)
+        results[tolerance] = solved, moves, constraints.forces
+    (early, moves, forces), (late, end, final) = results.values()
+    assert early < late / 2
+    done = (((end - wanted) ** 2).sum(1) / mobility).sum()
+    assert (((moves - end) ** 2).sum(1) / mobility).sum() < 0.05 * done
+    assert np.linalg.norm(forces - final) < 0.2 * np.linalg.norm(final)
+
+
+def test_an_island_may_be_left_out() -> None:
+    tets, own, mobility, moves = pressed([0.96, 0.93])
+    islands = find_islands(own.nodes, tets.corners, mobility)
+    relax_islands(islands, 1, own, tets, FLOOR, mobility, moves, 4, 0.0, 2)
+    assert moves[:5].any() and not moves[5:].any()
+    assert own.forces[0] > 0.0 and own.forces[1] == 0.0
 
 
 def test_only_so_many_contacts_as_are_named_count() -> None:
     own, mobility, wanted = random_contacts(4)
     islands = find_islands(own.nodes[:10], NO_CORNERS, mobility)
     rest = (no_flat_tets(1), FLOOR, mobility, wanted.copy(), 20, 0.2, 1)
-    relax_islands(islands, own, *rest)
+    relax_islands(islands, -1, own, *rest)
     assert own.forces[:10].any() and not own.forces[10:].any()
 
 
@@ -179,7 +271,7 @@ def pressed(gaps: Sequence[float]) -> tuple:
 def test_flat_tets_are_relaxed_with_the_contacts() -> None:
     tets, own, mobility, moves = pressed([5.0])
     islands = find_islands(own.nodes, tets.corners, mobility)
-    relax_islands(islands, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
+    relax_islands(islands, -1, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
     reached = 0.1 + (tets.gradients[0] * moves[:4]).sum()
     assert 0.1 < reached < FLOOR
     assert tets.forces[0] == pytest.approx(2.0 * (1.0 - reached / FLOOR) ** 2)
@@ -192,7 +284,7 @@ def test_flat_tets_are_relaxed_with_the_contacts_of_their_own_island() -> None:
     islands = find_islands(own.nodes, tets.corners, mobility)
     assert members(islands.tet_offsets, islands.tets) == [[0], [1], [2]]
     passes = 4
-    relax_islands(islands, own, tets, FLOOR, mobility, moves, passes, 0.0, 2)
+    relax_islands(islands, -1, own, tets, FLOOR, mobility, moves, passes, 0.0, 2)
     alone, single, _, expected = pressed(gaps)
     initialize_forces(single, 3, mobility, expected)
     for _ in range(passes):
@@ -214,6 +306,6 @@ def test_a_tet_that_becomes_flat_wakes_the_contacts_around_it() -> None:
     own.scales[:], own.dhats[:] = (0.1, 1e-9), (1.0, 0.04)
     moves[4, 2] = -2.0
     islands = find_islands(own.nodes, tets.corners, mobility)
-    relax_islands(islands, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
+    relax_islands(islands, -1, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
     assert moves[0, 2] < -0.01
     assert 0.05 + moves[0, 2] - moves[5, 2] > 0.0
