@@ -23,7 +23,7 @@ from ..kernels.contact_constraints import (
     gather,
     write_pairs,
 )
-from ..kernels.contact_islands import MIN_HALVED, find_islands, relax_halves, relax_islands
+from ..kernels.contact_islands import MIN_HALVED, find_islands, relax_islands
 from ..kernels.contact_relaxation import prescribed_work, surface_energy
 from ..kernels.flat_tets import FlatTets, find_flat, no_flat_tets
 from ..kernels.ground_constraints import find_ground
@@ -359,17 +359,13 @@ class MeshContactStep:
         islands = find_islands(nodes, corners, self._mobility)
         data = (constraints, flat, FLOOR_RATIO, self._mobility, moves, passes, RELATIVE_TOLERANCE)
         sizes = np.diff(islands.contact_offsets)
-        largest = int(np.argmax(sizes))
-        if sizes[largest] >= MIN_HALVED and 2 * sizes[largest] > count:
-            where = slice(*islands.contact_offsets[largest : largest + 2])
-            tets = islands.tets[slice(*islands.tet_offsets[largest : largest + 2])]
-            contacts = islands.contacts[where]
-            spread = at[nodes[contacts, 0]]
+        halved, places, cut = int(np.argmax(sizes)), at[:0, 0], 0.0
+        if sizes[halved] >= MIN_HALVED and 2 * sizes[halved] > count:
+            first, last = islands.contact_offsets[halved : halved + 2]
+            spread = at[nodes[islands.contacts[first:last], 0]]
             axis = int(np.argmax(spread.std(axis=0)))
-            places, cut = np.ascontiguousarray(at[:, axis]), float(np.median(spread[:, axis]))
-            use_threads(2, 1)
-            relax_halves(*(contacts, tets, places, cut, *data))
+            places, cut = at[:, axis], float(np.median(spread[:, axis]))
         else:
-            largest = -1
+            halved = -1
         threads = use_threads(count, CONTACTS_PER_THREAD)
-        relax_islands(*(islands, largest, *data, threads))
+        relax_islands(*(islands, halved, np.ascontiguousarray(places), cut, *data, threads))

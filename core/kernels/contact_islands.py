@@ -120,7 +120,9 @@ def find_islands(nodes: Any, corners: Any, mobility: Any) -> Any:
 
 
 @compiled()
-def _begin(contacts: Any, first: int, last: int, constraints: Any, mobility: Any, moves: Any) -> Any:
+def _begin(
+    contacts: Any, first: int, last: int, constraints: Any, mobility: Any, moves: Any
+) -> Any:
     """Give rows of contacts their first forces; return the sum of w F², in joules."""
     total = 0.0
     for i in range(first, last):
@@ -230,7 +232,7 @@ def _rows_by_side(rows: Any, nodes: Any, mobility: Any, places: Any, cut: float)
 
 
 @compiled(parallel=True, allocates=True)
-def relax_halves(
+def _relax_halves(
     contacts: Any,
     tets: Any,
     places: Any,
@@ -240,20 +242,16 @@ def relax_halves(
     floor: float,
     mobility: Any,
     moves: Any,
+    last_changes: Any,
     max_passes: int,
     tolerance: float,
 ) -> int:
-    """Relax one large island, its halves side by side and then what is across the cut; how often
-    contacts were solved. The other arguments are as ``relax_islands`` has them.
-
-    Args:
-        contacts, tets: (K,) and (A,) of the island.
-        places: (N,) of nodes along an axis, in metres.
-        cut: between the halves.
+    """Relax (K,) contacts and (A,) tets of one island, its halves side by side and then what is
+    across the cut; how often contacts were solved.
     """
     contacts, offsets = _rows_by_side(contacts, constraints.nodes, mobility, places, cut)
     tets, tet_offsets = _rows_by_side(tets, flat_tets.corners, mobility, places, cut)
-    last_changes, sums = np.zeros(len(mobility), np.int64), np.zeros((2, 4))
+    sums = np.zeros((2, 4))
     total, solved = _begin(contacts, 0, len(contacts), constraints, mobility, moves), 0
     for number in range(1, max_passes + 1):
         for index in shared_range(2):
@@ -271,7 +269,10 @@ def relax_halves(
         solved += int(here + sums[0, 0] + sums[1, 0])
         total += grown + sums[0, 3] + sums[1, 3]
         changed += sums[0, 2] + sums[1, 2]
-        if moved + sums[0, 1] + sums[1, 1] == 0.0 or changed <= (CHANGE_RATIO * tolerance) ** 2 * total:
+        if (
+            moved + sums[0, 1] + sums[1, 1] == 0.0
+            or changed <= (CHANGE_RATIO * tolerance) ** 2 * total
+        ):
             break
     return solved
 
@@ -310,7 +311,9 @@ def distribute(islands: Any, left_out: int, count: int) -> Any:
 @compiled(parallel=True, allocates=True)
 def relax_islands(
     islands: Any,
-    left_out: int,
+    halved: int,
+    places: Any,
+    cut: float,
     constraints: Any,
     flat_tets: Any,
     floor: float,
@@ -323,7 +326,9 @@ def relax_islands(
     """Relaxes contacts and flat tets; how often contacts were solved, all together.
 
     Args:
-        left_out: the island that is not relaxed; −1 for none.
+        halved: the island that is relaxed in halves; −1 for none.
+        places: (N,) of nodes along an axis, in metres.
+        cut: between the halves.
         floor: η̄ of flat tets.
         mobility: (N,) in metres a newton over the step.
         moves: (N, 3) from where contacts were made linear, in metres; changed.
@@ -333,8 +338,14 @@ def relax_islands(
             when all rest, or after a pass with little work.
         threads: that share them.
     """
-    solved, shares = 0, distribute(islands, left_out, threads)
+    solved, shares = 0, distribute(islands, halved, threads)
     last_changes = np.zeros(len(mobility), np.int64)
+    if halved >= 0:
+        first, last = islands.contact_offsets[halved], islands.contact_offsets[halved + 1]
+        first_tet, last_tet = islands.tet_offsets[halved], islands.tet_offsets[halved + 1]
+        rows = (islands.contacts[first:last], islands.tets[first_tet:last_tet], places, cut)
+        shapes = (constraints, flat_tets, floor, mobility, moves, last_changes)
+        solved += _relax_halves(*rows, *shapes, max_passes, tolerance)
     for share in shared_range(threads):
         for island in range(len(shares)):
             if shares[island] == as_index(share):

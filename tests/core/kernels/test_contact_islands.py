@@ -9,13 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from supple.core.kernels.contact_islands import (
-    Islands,
-    distribute,
-    find_islands,
-    relax_halves,
-    relax_islands,
-)
+from supple.core.kernels.contact_islands import Islands, distribute, find_islands
+from supple.core.kernels.contact_islands import relax_islands as relax_islands_or_halves
 from supple.core.kernels.flat_tets import no_flat_tets, relax_flat
 from supple.tests.core.kernels.linear_contacts import (
     UP,
@@ -28,6 +23,11 @@ from supple.tests.core.kernels.linear_contacts import (
 
 FLOOR = 0.25
 NO_CORNERS = np.empty((0, 4), dtype=np.int32)
+
+
+def relax_islands(islands: Islands, *rest) -> int:
+    """Relax islands of which none is halved."""
+    return relax_islands_or_halves(islands, -1, np.empty(0), 0.0, *rest)
 
 
 def members(offsets: np.ndarray, order: np.ndarray) -> list[list[int]]:
@@ -73,7 +73,9 @@ def test_islands_are_shared_out_evenly_whatever_their_order(count) -> None:
     sizes = rng.permutation(np.array([300] * count + [2] * 100 + [5] * 60))
     contacts = rng.integers(0, sizes + 1)
     offsets = [np.concatenate([[0], np.cumsum(each)]) for each in (contacts, sizes - contacts)]
-    shares = distribute(Islands(NO_CORNERS[:, 0], offsets[0], NO_CORNERS[:, 0], offsets[1]), -1, count)
+    shares = distribute(
+        Islands(NO_CORNERS[:, 0], offsets[0], NO_CORNERS[:, 0], offsets[1]), -1, count
+    )
     work = np.bincount(shares, sizes, count)
     assert np.ptp(work) <= 5
     assert work.sum() == sizes.sum()
@@ -95,7 +97,7 @@ def relaxed(seed: int, max_passes: int, tolerance: float) -> tuple:
     mobility, moves = np.concatenate([mobility, others]), np.concatenate([wanted, theirs])
     islands = find_islands(both.nodes, NO_CORNERS, mobility)
     rest = (no_flat_tets(1), FLOOR, mobility, moves, max_passes, tolerance, 2)
-    solved = relax_islands(islands, -1, both, *rest)
+    solved = relax_islands(islands, both, *rest)
     return both, moves, solved, len(islands.contact_offsets) - 1
 
 
@@ -121,7 +123,7 @@ def test_an_island_that_has_converged_is_left_alone() -> None:
     moves[2, 2] = -3.0
     islands = find_islands(own.nodes, NO_CORNERS, separate)
     # A single contact is solved in one pass; the next one sees that nothing changes.
-    solved = relax_islands(islands, -1, own, no_flat_tets(1), FLOOR, separate, moves, 20, 1e-7, 1)
+    solved = relax_islands(islands, own, no_flat_tets(1), FLOOR, separate, moves, 20, 1e-7, 1)
     assert solved <= 4
     assert (own.forces > 0.0).all()
 
@@ -139,7 +141,7 @@ def chain(length: int) -> tuple:
 def test_contacts_rest_until_something_around_them_changes() -> None:
     own, mobility, moves = chain(60)
     islands = find_islands(own.nodes, NO_CORNERS, mobility)
-    solved = relax_islands(islands, -1, own, no_flat_tets(1), FLOOR, mobility, moves, 20, 0.2, 1)
+    solved = relax_islands(islands, own, no_flat_tets(1), FLOOR, mobility, moves, 20, 0.2, 1)
     assert 60 < solved < 4 * 60
     whole, _, expected = chain(60)
     initialize_forces(whole, 60, mobility, expected)
@@ -154,15 +156,18 @@ def test_relaxed_to_the_end_all_are_at_the_least_of_their_energy() -> None:
     moves = wanted.copy()
     islands = find_islands(own.nodes, NO_CORNERS, mobility)
     rest = (no_flat_tets(1), FLOOR, mobility, moves, 3000, 1e-9, 1)
-    solved = relax_islands(islands, -1, own, *rest)
+    solved = relax_islands(islands, own, *rest)
     assert solved < 3000 * len(own.forces)
     np.testing.assert_allclose(moves, minimum(own, mobility, wanted), atol=2e-5)
 
 
 def halved(own, tets, places, cut, mobility, moves, passes, tolerance) -> int:
-    rows = np.arange(len(own.forces)), np.arange(len(tets.forces))
-    rest = (own, tets, FLOOR, mobility, moves, passes, tolerance)
-    return relax_halves(*rows, places, cut, *rest)
+    """Relax all contacts and tets as one island in halves."""
+    offsets = [np.array([0, len(part.forces)]) for part in (own, tets)]
+    rows = [np.arange(len(part.forces)) for part in (own, tets)]
+    island = Islands(rows[0], offsets[0], rows[1], offsets[1])
+    rest = (own, tets, FLOOR, mobility, moves, passes, tolerance, 2)
+    return relax_islands_or_halves(island, 0, places, cut, *rest)
 
 
 def no_tets():
@@ -209,14 +214,14 @@ def test_halves_relax_their_flat_tets() -> None:
     halved(own, tets, places, 9.5, mobility, moves, 4, 0.0)
     others, alone, _, expected = pressed([0.96, 0.93, 0.9])
     rest = (others, FLOOR, mobility, expected, 4, 0.0, 1)
-    relax_islands(islands, -1, alone, *rest)
+    relax_islands(islands, alone, *rest)
     np.testing.assert_array_equal(moves, expected)
     np.testing.assert_array_equal(tets.forces, others.forces)
 
 
 @pytest.mark.parametrize("has_halves", [False, True])
 def test_it_ends_after_a_pass_with_little_work(has_halves) -> None:
-    """Of many contacts one is pressed far and changes by more than the tolerance for long."""
+    """One of many contacts is pressed far, and changes by more than the tolerance for long."""
     own, mobility, wanted = random_contacts(7)
     own.scales[:] *= 1e-4
     islands = find_islands(own.nodes, NO_CORNERS, mobility)
@@ -228,7 +233,7 @@ def test_it_ends_after_a_pass_with_little_work(has_halves) -> None:
             solved = halved(constraints, no_tets(), places, 9.5, mobility, moves, 3000, tolerance)
         else:
             rest = (no_flat_tets(1), FLOOR, mobility, moves, 3000, tolerance, 1)
-            solved = relax_islands(islands, -1, constraints, *rest)
+            solved = relax_islands(islands, constraints, *rest)
         results[tolerance] = solved, moves, constraints.forces
     (early, moves, forces), (late, end, final) = results.values()
     assert early < late / 2
@@ -237,19 +242,21 @@ def test_it_ends_after_a_pass_with_little_work(has_halves) -> None:
     assert np.linalg.norm(forces - final) < 0.2 * np.linalg.norm(final)
 
 
-def test_an_island_may_be_left_out() -> None:
+def test_beside_a_halved_island_all_others_are_relaxed() -> None:
     tets, own, mobility, moves = pressed([0.96, 0.93])
     islands = find_islands(own.nodes, tets.corners, mobility)
-    relax_islands(islands, 1, own, tets, FLOOR, mobility, moves, 4, 0.0, 2)
-    assert moves[:5].any() and not moves[5:].any()
-    assert own.forces[0] > 0.0 and own.forces[1] == 0.0
+    rest = (own, tets, FLOOR, mobility, moves, 4, 0.0, 2)
+    solved = relax_islands_or_halves(islands, 1, np.arange(10.0), 6.0, *rest)
+    assert solved == 8
+    assert moves[:5].any() and moves[5:].any()
+    assert (own.forces > 0.0).all()
 
 
 def test_only_so_many_contacts_as_are_named_count() -> None:
     own, mobility, wanted = random_contacts(4)
     islands = find_islands(own.nodes[:10], NO_CORNERS, mobility)
     rest = (no_flat_tets(1), FLOOR, mobility, wanted.copy(), 20, 0.2, 1)
-    relax_islands(islands, -1, own, *rest)
+    relax_islands(islands, own, *rest)
     assert own.forces[:10].any() and not own.forces[10:].any()
 
 
@@ -271,7 +278,7 @@ def pressed(gaps: Sequence[float]) -> tuple:
 def test_flat_tets_are_relaxed_with_the_contacts() -> None:
     tets, own, mobility, moves = pressed([5.0])
     islands = find_islands(own.nodes, tets.corners, mobility)
-    relax_islands(islands, -1, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
+    relax_islands(islands, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
     reached = 0.1 + (tets.gradients[0] * moves[:4]).sum()
     assert 0.1 < reached < FLOOR
     assert tets.forces[0] == pytest.approx(2.0 * (1.0 - reached / FLOOR) ** 2)
@@ -284,7 +291,7 @@ def test_flat_tets_are_relaxed_with_the_contacts_of_their_own_island() -> None:
     islands = find_islands(own.nodes, tets.corners, mobility)
     assert members(islands.tet_offsets, islands.tets) == [[0], [1], [2]]
     passes = 4
-    relax_islands(islands, -1, own, tets, FLOOR, mobility, moves, passes, 0.0, 2)
+    relax_islands(islands, own, tets, FLOOR, mobility, moves, passes, 0.0, 2)
     alone, single, _, expected = pressed(gaps)
     initialize_forces(single, 3, mobility, expected)
     for _ in range(passes):
@@ -306,6 +313,6 @@ def test_a_tet_that_becomes_flat_wakes_the_contacts_around_it() -> None:
     own.scales[:], own.dhats[:] = (0.1, 1e-9), (1.0, 0.04)
     moves[4, 2] = -2.0
     islands = find_islands(own.nodes, tets.corners, mobility)
-    relax_islands(islands, -1, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
+    relax_islands(islands, own, tets, FLOOR, mobility, moves, 20, 0.2, 1)
     assert moves[0, 2] < -0.01
     assert 0.05 + moves[0, 2] - moves[5, 2] > 0.0
