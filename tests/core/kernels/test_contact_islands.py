@@ -221,7 +221,7 @@ def test_halves_relax_their_flat_tets() -> None:
 
 @pytest.mark.parametrize("has_halves", [False, True])
 def test_it_ends_after_a_pass_with_little_work(has_halves) -> None:
-    """One of many contacts is pressed far, and changes by more than the tolerance for long."""
+    """The test has many contacts, of which one is pressed far and changes for long."""
     own, mobility, wanted = random_contacts(7)
     own.scales[:] *= 1e-4
     islands = find_islands(own.nodes, NO_CORNERS, mobility)
