@@ -8,7 +8,6 @@ it should hit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,9 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...compiled import use_threads
 from ...geometry.box_pairs import Boxes, pairs_among
-from ...geometry.groups import chunks, components, expand, grouped, runs
+from ...geometry.groups import components, grouped, runs
 from ...geometry.rigid_motion import rigid_velocity
+from ...kernels.approach import Parts, find_collisions, write_extremes, write_step_sizes
 from ...linear_solvers.rigid_modes import bisect
 from ...meshing.local_thickness import samples
 from .surface import CollisionSurface
@@ -28,8 +29,10 @@ from .topology import Points, Values
 APPROACH_RATIO = 0.5
 # The most parts of each connected piece, and roughly of all surfaces.
 MAX_PIECE_PARTS, MAX_PARTS = 32, 2048
-# Pairs of triangles that are tested at once.
-MAX_ELEMENT_PAIRS = 200_000
+# Fewer triangles, or pairs of parts, than this a thread cost more to hand out than to compute.
+ELEMENTS_PER_THREAD, PARTS_PER_THREAD = 2000, 4
+# There is room for so many collisions at first.
+COLLISIONS = 1024
 
 Indices = NDArray[np.intp]
 Mask = NDArray[np.bool_]
@@ -85,14 +88,13 @@ class _Motion(NamedTuple):
     """The motion of the parts of a surface.
 
     Args:
-        points, displacements: (V, 3) of vertices, in metres.
+        parts: as compiled loops take them.
         boxes: (2, P, 2, 3) lower and upper corners of the box of each part, at the start and the
             end.
         ranges: (P, 2, 3) least and largest displacements along each axis.
     """
 
-    points: Points
-    displacements: Points
+    parts: Parts
     boxes: Points
     ranges: Points
 
@@ -128,6 +130,7 @@ class ApproachLimit:
         self._group = surface.group_of[first_vertices]
         #: Attached parts pass through the object that they are attached to.
         self._exempt = np.bitwise_and.reduce(surface.exempt[self._ends], axis=1)
+        self._element_objects = surface.object_of[self._ends[:, 0]]
         self._can_meet = surface.group_collisions(surface.can_collide)
         self._self_collides = np.diag(self._can_meet)[self._group]
         self._thickness = self._thicknesses(piece_of, triangles, default_thickness)
@@ -193,13 +196,10 @@ class ApproachLimit:
             one, other = self._collidable_pairs(one, other, within_piece=False)
             meeting, parting = self._contact_times(motion, one, other)
             may = meeting <= parting
-            one, other, meeting = one[may], other[may], meeting[may]
-            for pair, (a, b) in self._element_pairs(one, other):
-                indices, _, fractions = self._approaching(motion, a, b, meeting[pair])
-                collisions.append((fractions, np.stack([a[indices], b[indices]])))
+            collisions.append(_element_collisions(motion.parts, one[may], other[may], meeting[may]))
         fractions = np.concatenate([part[0] for part in collisions])
         elements = np.concatenate([part[1] for part in collisions], axis=1)
-        objects = self._surface.object_of[self._ends[elements, 0]]
+        objects = self._element_objects[elements]
         count = len(self._surface.names)
         return fractions, elements, objects.min(axis=0) * count + objects.max(axis=0)
 
@@ -207,7 +207,7 @@ class ApproachLimit:
         self, predicted: PredictedMotion, elements: Indices, fractions: Values, until: Values
     ) -> SurfaceCollision | None:
         """Return the first visible collision of these elements; None without one."""
-        objects = self._surface.object_of[self._ends[elements, 0]]
+        objects = self._element_objects[elements]
         speeds = self._closing_speeds(predicted, elements, fractions, until)
         seen = np.flatnonzero(speeds > predicted.visible_speeds[objects].max(axis=0))
         if len(seen) == 0:
@@ -288,7 +288,14 @@ class ApproachLimit:
             ]
         )
         ranges = np.stack([low(moved, starts), high(moved, starts)], axis=1)
-        return _Motion(points, displacements, boxes, ranges)
+        normals = self._normals(points, slice(None))
+        extremes = np.empty_like(normals)
+        use_threads(len(normals), ELEMENTS_PER_THREAD)
+        write_extremes(points, displacements, self._ends, normals, extremes)
+        elements = self._ends, normals, extremes, self._element_objects
+        exempt = self._exempt, self._surface.exempt_bits
+        order = self._order, self._first, self._counts
+        return _Motion(Parts(points, displacements, *order, *elements, *exempt), boxes, ranges)
 
     def _deforming(self, points: Points, displacements: Points) -> Points:
         """Return (V, 3) displacements without the rigid motion of each piece that can collide with
@@ -321,7 +328,9 @@ class ApproachLimit:
             one, other, allowed, meeting = one[may], other[may], allowed[may], meeting[may]
             if len(one) == 0:
                 continue
-            sizes = self._step_sizes(motion, one, other, allowed, meeting)
+            sizes = np.empty(len(one))
+            use_threads(len(one), PARTS_PER_THREAD)
+            write_step_sizes(motion.parts, one, other, allowed, meeting, sizes)
             least = int(sizes.argmin())
             if sizes[least] < limit.step_size:
                 objects = int(self._object[one[least]]), int(self._object[other[least]])
@@ -354,79 +363,7 @@ class ApproachLimit:
         gaps = np.concatenate([a[:, :, 0] - b[:, :, 1], b[:, :, 0] - a[:, :, 1]], axis=2)
         return _overlap(gaps[0], gaps[1])
 
-    def _step_sizes(
-        self, motion: _Motion, one: Indices, other: Indices, allowed: Values, meeting: Values
-    ) -> Values:
-        """Return the (K,) step sizes that pairs of parts allow; infinite for all of the motion.
-
-        Args:
-            allowed: (K,) the largest approach, in metres.
-            meeting: (K,) fractions of the motion before which they do not collide.
-        """
-        out = np.full(len(one), np.inf)
-        for pair, elements in self._element_pairs(one, other):
-            sizes = self._element_sizes(motion, *elements, allowed[pair], meeting[pair])
-            np.minimum.at(out, pair, sizes)
-        return out
-
-    def _element_pairs(
-        self, one: Indices, other: Indices
-    ) -> Iterator[tuple[Indices, tuple[Indices, Indices]]]:
-        """Yield the pairs of elements in pairs of parts: the indices of the pairs of parts, and
-        both elements."""
-        counts = self._counts[one] * self._counts[other]
-        for some in chunks(counts, MAX_ELEMENT_PAIRS):
-            pair, number = expand(counts[some])
-            pair = pair + some.start
-            across = self._counts[other][pair]
-            first, second = (
-                self._order[self._first[part][pair] + place]
-                for part, place in ((one, number // across), (other, number % across))
-            )
-            yield pair, (first, second)
-
-    def _element_sizes(
-        self, motion: _Motion, first: Indices, second: Indices, allowed: Values, meeting: Values
-    ) -> Values:
-        """Return the step sizes that pairs of elements allow when their outsides approach."""
-        out = np.full(len(first), np.inf)
-        indices, closing, meeting = self._approaching(motion, first, second, meeting)
-        allowed = allowed[indices]
-        far = (1.0 - meeting) * closing > allowed
-        out[indices[far]] = meeting[far] + allowed[far] / closing[far]
-        return out
-
-    def _approaching(
-        self, motion: _Motion, first: Indices, second: Indices, meeting: Values
-    ) -> tuple[Indices, Values, Values]:
-        """Return the pairs of elements that collide with both outsides: their indices, their
-        approaches in metres, and the fractions of the motion at which they collide."""
-        normals = [self._normals(motion.points, element) for element in (first, second)]
-        objects = [self._surface.object_of[self._ends[element, 0]] for element in (first, second)]
-        exempt = (self._exempt[first] | self._exempt[second]) & self._surface.exempt_bits[*objects]
-        faces = (np.einsum("ki,ki->k", *normals) < 0.0) & (exempt == 0)
-        indices = np.flatnonzero(faces)
-        meeting = meeting[indices]
-        closing, is_ahead = np.full(len(indices), np.inf), np.ones(len(indices), dtype=bool)
-        for element, against, normal in (
-            (first[indices], second[indices], normals[0][indices]),
-            (second[indices], first[indices], normals[1][indices]),
-        ):
-            heights, moves = (
-                [np.einsum("ki,kci->kc", normal, at[self._ends[e]]) for e in (element, against)]
-                for at in (motion.points, motion.displacements)
-            )
-            towards = np.maximum(moves[0].max(axis=1) - moves[1].min(axis=1), 0.0)
-            is_ahead &= heights[1].max(axis=1) > heights[0].min(axis=1)
-            gaps = np.maximum(heights[1].min(axis=1) - heights[0].max(axis=1), 0.0)
-            ratio = np.full(len(indices), np.inf)
-            np.divide(gaps, towards, out=ratio, where=towards > 0.0)
-            meeting = np.maximum(meeting, ratio)
-            closing = np.minimum(closing, towards)
-        may = np.flatnonzero(is_ahead & (meeting < 1.0) & (closing > 0.0))
-        return indices[may], closing[may], meeting[may]
-
-    def _normals(self, points: Points, elements: Indices) -> Points:
+    def _normals(self, points: Points, elements: Indices | slice) -> Points:
         """Return (E, 3) unit normals; for borders, in the plane of the triangle and outwards; zero
         without an area."""
         a, b, c = (points[self._elements[elements, k]] for k in range(3))
@@ -436,6 +373,20 @@ class ApproachLimit:
         lengths = np.linalg.norm(normals, axis=1, keepdims=True)
         unit: Points = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0.0)
         return unit
+
+
+def _element_collisions(
+    parts: Parts, one: Indices, other: Indices, meeting: Values
+) -> tuple[Values, Indices]:
+    """Return the (C,) fractions of a motion at which elements of two parts collide, and the (2, C)
+    elements."""
+    room = COLLISIONS
+    while True:
+        fractions, elements = np.empty(room), np.empty((2, room), dtype=np.intp)
+        count = find_collisions(parts, one, other, meeting, fractions, elements)
+        if count <= room:
+            return fractions[:count], elements[:, :count]
+        room = count
 
 
 def _divided(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from supple.core import Collider, Contact, Scene, SoftBody, TetMesh
-from supple.core.potentials.contact.approach_limit import ApproachLimit
+from supple.core.potentials.contact.approach_limit import COLLISIONS, ApproachLimit, PredictedMotion
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.potentials.contact.topology import Points
 from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
@@ -154,3 +154,46 @@ def test_a_body_alone_and_bodies_that_do_not_touch_are_free() -> None:
     assert share([cube()], [DOWN]) == 1.0
     colliders = [sheet(0.3, -GAP), sheet(0.3, -2.0 * GAP)]
     assert share([cube()], [STILL, DOWN, STILL], colliders) == 1.0
+
+
+def predicted(
+    surface: CollisionSurface, moves: np.ndarray, seconds: float = 0.1
+) -> PredictedMotion:
+    """Objects that move as a whole, whose forces do nothing."""
+    displacements, zero = moves[surface.object_of], np.zeros_like(surface.rest)
+    velocities = displacements / seconds
+    visible = np.zeros(len(surface.names))
+    return PredictedMotion(
+        surface.rest, displacements, (velocities, velocities), zero, zero, visible
+    )
+
+
+@pytest.mark.parametrize("cells", [1, 12])
+def test_the_first_collision_is_when_faces_meet_at_their_closing_speed(cells) -> None:
+    """However many triangles the faces have."""
+    surface, limit = limit_of([cube(cells=cells), cube(SIDE + GAP, cells=cells)])
+    moves = np.array([STILL, 2.0 * DOWN])
+    found = limit.first_collision(predicted(surface, moves))
+    assert found is not None
+    assert sorted(found.objects) == [0, 1]
+    assert found.fraction == pytest.approx(GAP / 2.0, rel=1e-9)
+    assert found.speed == pytest.approx(2.0 * FAR / 0.1, rel=1e-9)
+    if cells > 1:
+        everything = limit._collisions(surface.rest, moves[surface.object_of])[0]
+        # All of one face collide with all of the other: more than there is room for at first.
+        assert len(everything) >= (2 * cells * cells) ** 2 > COLLISIONS
+
+
+@pytest.mark.parametrize("moves", [[STILL, -DOWN], [DOWN, DOWN], [STILL, [FAR, 0.0, 0.0]]])
+def test_what_parts_or_slides_does_not_collide(moves) -> None:
+    surface, limit = limit_of([cube(), cube(SIDE + GAP)])
+    assert limit.first_collision(predicted(surface, np.asarray(moves, dtype=float))) is None
+
+
+def test_of_several_collisions_the_first_counts() -> None:
+    surface, limit = limit_of([cube(), cube(SIDE + GAP), cube(-SIDE - 3.0 * GAP)])
+    moves = np.array([STILL, DOWN, -DOWN])
+    found = limit.first_collision(predicted(surface, moves))
+    assert found is not None
+    assert sorted(found.objects) == [0, 1]
+    assert found.fraction == pytest.approx(GAP, rel=1e-9)
