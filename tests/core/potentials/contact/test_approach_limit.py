@@ -180,8 +180,8 @@ def test_the_first_collision_is_when_faces_meet_at_their_closing_speed(cells) ->
     assert found.speed == pytest.approx(2.0 * FAR / 0.1, rel=1e-9)
     if cells > 1:
         everything = limit._collisions(surface.rest, moves[surface.object_of])[0]
-        # All of one face collide with all of the other: more than there is room for at first.
-        assert len(everything) >= (2 * cells * cells) ** 2 > COLLISIONS
+        # Those of one face collide with most of the other: more than there is room for at first.
+        assert len(everything) > cells**4 > COLLISIONS
 
 
 @pytest.mark.parametrize("moves", [[STILL, -DOWN], [DOWN, DOWN], [STILL, [FAR, 0.0, 0.0]]])
