@@ -11,13 +11,13 @@ from supple.core.kernels.approach import Parts, find_collisions, write_extremes,
 COUNTS = np.array([3, 5, 4])
 
 
-def moving(seed: int, size: float = 0.3, speed: float = 2.0) -> Parts:
+def moving(seed: int, size: float = 0.3) -> Parts:
     """Triangles that fly about, in three parts, of which some pass through each other."""
     rng = np.random.default_rng(seed)
-    count = COUNTS.sum()
+    count, speed = COUNTS.sum(), (2.0, 0.1)[seed % 2]
     points = (rng.normal(size=(count, 1, 3)) + size * rng.normal(size=(count, 3, 3))).reshape(-1, 3)
     moves = np.repeat(speed * rng.normal(size=(count, 3)), 3, axis=0)
-    moves += 0.1 * rng.normal(size=moves.shape)
+    moves += 0.05 * speed * rng.normal(size=moves.shape)
     ends = np.arange(3 * count).reshape(-1, 3)
     a, b, c = points[ends].swapaxes(0, 1)
     normals = np.cross(b - a, c - a)
@@ -89,7 +89,7 @@ def test_all_collisions_are_counted_and_as_many_written_as_there_is_room_for() -
 def test_a_pair_of_parts_may_go_on_by_what_is_allowed_after_its_first_collision(seed) -> None:
     parts = moving(seed)
     one, other, since = np.array([0, 0, 1]), np.array([1, 2, 2]), np.array([0.0, 0.3, 0.1])
-    allowed, sizes = np.array([0.5, 0.2, 1.0]), np.empty(3)
+    allowed, sizes = (0.5, 0.02)[seed % 2] * np.array([1.0, 0.4, 2.0]), np.empty(3)
     write_step_sizes(parts, one, other, allowed, since, sizes)
     for k in range(3):
         limits = [
