@@ -128,9 +128,11 @@ def _pushed(rise: float) -> Scene:
 
 
 def implicit_contact() -> None:
-    from ..integrators import ImplicitEuler
+    from ..integrators import SDIRK2, ImplicitEuler
 
     _touch(ImplicitEuler())
+    # It looks for impacts.
+    _touch(SDIRK2())
 
 
 def _touch(integrator: Integrator) -> None:

@@ -10,7 +10,7 @@ import pytest
 from supple.core.integrators import mesh_contact_step
 from supple.core.job import tiny_scenes
 from supple.core.kernels import contact_relaxation
-from supple.core.potentials.contact import truncated_motion
+from supple.core.potentials.contact import approach_limit, truncated_motion
 from supple.core.potentials.contact.clearance import Clearance
 from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
 from supple.core.preparation import initial_intersections
@@ -49,19 +49,34 @@ def test_explicit_contact_measures_the_work_of_a_collider_that_moves(
     assert any(works)
 
 
-def test_explicit_contact_stops_what_cannot_make_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As bodies do that are squeezed between two others."""
-    called: set[str] = set()
-    for name in ("reaches", "find_near", "divide", "stop_inverted"):
-        original = getattr(truncated_motion, name)
+def called(
+    monkeypatch: pytest.MonkeyPatch, module: Any, names: tuple[str, ...], piece: tiny_scenes.Piece
+) -> set[str]:
+    """Return which functions of a module a piece calls."""
+    found: set[str] = set()
+    for name in names:
+        original = getattr(module, name)
 
         def spy(*arguments: Any, _name: str = name, _original: Any = original) -> Any:
-            called.add(_name)
+            found.add(_name)
             return _original(*arguments)
 
-        monkeypatch.setattr(truncated_motion, name, spy)
-    tiny_scenes.explicit_contact()
-    assert called == {"reaches", "find_near", "divide", "stop_inverted"}
+        monkeypatch.setattr(module, name, spy)
+    piece()
+    return found
+
+
+def test_explicit_contact_stops_what_cannot_make_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As bodies do that are squeezed between two others."""
+    names = "reaches", "find_near", "divide", "stop_inverted"
+    found = called(monkeypatch, truncated_motion, names, tiny_scenes.explicit_contact)
+    assert found == set(names)
+
+
+def test_implicit_contact_looks_for_collisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = "write_extremes", "find_collisions", "write_step_sizes"
+    found = called(monkeypatch, approach_limit, names, tiny_scenes.implicit_contact)
+    assert found == set(names)
 
 
 def test_an_overlap_is_contracted_and_another_one_is_refused(
