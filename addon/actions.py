@@ -102,16 +102,17 @@ def take_start(obj: bpy.types.Object, source: bpy.types.Object, frame: int) -> s
             "simulated. Choose a run of the same mesh."
         )
     path = absolute(modifier.filepath)
-    start = modifiers.simulated_start(modifier)
-    last = start + source.supple.simulated_pre_roll + pc2.frame_count(path) - 1
-    shown = min(max(frame, int(modifier.frame_start)), last)
-    if shown == start:
+    last = pc2.frame_count(path) - 1
+    sample = min(max(round(modifiers.sample_at(modifier, frame)), 0), last)
+    shown = modifiers.first_frame(modifier) + round(sample / (modifier.frame_scale or 1.0))
+    simulated = source.supple.simulated_pre_roll + sample
+    if simulated == 0:
         raise SuppleError(
             f"{source.name} has not moved yet at frame {shown}, the start of that run. Go to a "
             "later frame."
         )
     props = obj.supple
-    props.start_run, props.start_run_frame = portable(path), shown - start
+    props.start_run, props.start_run_frame = portable(path), simulated
     props.start_shape = start_runs.RUN
     return f"{obj.name} starts as {source.name} is at frame {shown}. Simulate again."
 

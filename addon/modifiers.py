@@ -24,7 +24,17 @@ def shown_start(scene: bpy.types.Scene) -> int:
 
 def simulated_start(modifier: bpy.types.Modifier) -> int:
     """Return the frame at which the frames of a modifier start."""
-    return int(modifier.frame_start) - modifier.id_data.supple.simulated_pre_roll
+    return first_frame(modifier) - modifier.id_data.supple.simulated_pre_roll
+
+
+def first_frame(modifier: bpy.types.Modifier) -> int:
+    """Return the frame at which a modifier shows its first sample."""
+    return round(modifier.frame_start / (modifier.frame_scale or 1.0))
+
+
+def sample_at(modifier: bpy.types.Modifier, frame: float) -> float:
+    """Return the sample that a modifier shows at a frame, which may lie between two."""
+    return float(frame * modifier.frame_scale - modifier.frame_start)
 
 
 def find_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:

@@ -73,7 +73,7 @@ def write_eval_time(
     Args:
         action: for the curve, unless the keys have one; None makes one.
     """
-    _write_curve(_channels(keys, action), _EVAL_TIME, np.column_stack([frames, times]))
+    write_curve(_channels(keys, action), _EVAL_TIME, np.column_stack([frames, times]))
     keys.eval_time = times[0]
 
 
@@ -94,7 +94,7 @@ def write_values(
     for index, block in enumerate(blocks):
         around = slice(max(index - 1, 0), index + 2)
         points = [(frame, float(frame == frames[index])) for frame in frames[around]]
-        _write_curve(channels, _value_path(block.name), np.array(points))
+        write_curve(channels, _value_path(block.name), np.array(points))
     blocks[0].value = 1.0
 
 
@@ -175,10 +175,11 @@ def check_editable(name: str, keys: bpy.types.Key) -> None:
         )
 
 
-def _write_curve(
-    channels: bpy.types.ActionChannelbag, path: str, points: NDArray[np.float64]
+def write_curve(
+    channels: bpy.types.ActionChannelbag, path: str, points: NDArray[np.float64], index: int = 0
 ) -> None:
-    curve = channels.fcurves.new(path)
+    """Write a linear curve through (K, 2) frames and values."""
+    curve = channels.fcurves.new(path, index=index)
     curve.keyframe_points.add(len(points))
     curve.keyframe_points.foreach_set("co", points.astype(np.float32).ravel())
     curve.keyframe_points.foreach_set("interpolation", np.full(len(points), _LINEAR, np.int32))
@@ -196,9 +197,23 @@ def _channels(
     action = data.action
     if data.action_slot is None:
         data.action_slot = action.slots.new(id_type="KEY", name=keys.user.name)
+    return _slot_channels(action, data.action_slot)
+
+
+def object_channels(obj: bpy.types.Object, action: bpy.types.Action) -> bpy.types.ActionChannelbag:
+    """Let an object play a new slot of an action, and return its curves."""
+    data = obj.animation_data_create()
+    data.action = action
+    data.action_slot = action.slots.new(id_type="OBJECT", name=obj.name)
+    return _slot_channels(action, data.action_slot)
+
+
+def _slot_channels(
+    action: bpy.types.Action, slot: bpy.types.ActionSlot
+) -> bpy.types.ActionChannelbag:
     layer = action.layers[0] if action.layers else action.layers.new("Layer")
     strip = layer.strips[0] if layer.strips else layer.strips.new(type="KEYFRAME")
-    return strip.channelbag(data.action_slot, ensure=True)
+    return strip.channelbag(slot, ensure=True)
 
 
 def _existing_channels(keys: bpy.types.Key) -> bpy.types.ActionChannelbag | None:

@@ -49,6 +49,13 @@ def remember(obj: bpy.types.Object, shared: bpy.types.Mesh) -> None:
     obj.data[_SHARED], obj.data[_CONTENT] = shared, _content(obj.data)
 
 
+def forget(mesh: bpy.types.Mesh) -> None:
+    """Make a mesh independent of the one that it was copied from."""
+    for key in (_SHARED, _CONTENT):
+        if key in mesh:
+            del mesh[key]
+
+
 def shared_mesh(obj: bpy.types.Object) -> bpy.types.Mesh | None:
     """The mesh that the one of ``obj`` was copied from for a bake; None for any other."""
     mesh = obj.data.get(_SHARED) if obj.type == "MESH" else None
@@ -63,7 +70,7 @@ def give_back(obj: bpy.types.Object) -> None:
     if _content(obj.data) == obj.data[_CONTENT]:
         take_back(obj, shared)
     else:
-        del obj.data[_SHARED], obj.data[_CONTENT]
+        forget(obj.data)
 
 
 def take_back(obj: bpy.types.Object, shared: bpy.types.Mesh | None) -> None:

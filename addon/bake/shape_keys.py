@@ -328,7 +328,7 @@ def _write(
         times.append(_KEY_SPACING * (1 + len(blocks)))
         if not keys.use_relative:
             keys.eval_time = times[-1]
-        blocks.append(_add_block(obj, f"{prefix} {frame:04d}", shape))
+        blocks.append(add_block(obj, f"{prefix} {frame:04d}", shape))
     if keys.use_relative:
         key_curves.write_values(keys, blocks, frames, action)
     else:
@@ -347,7 +347,8 @@ def key_frames(obj: bpy.types.Object) -> list[int]:
     return list(range(before["start"], before["start"] + count))
 
 
-def _add_block(obj: bpy.types.Object, name: str, positions: NDArray[Any]) -> bpy.types.ShapeKey:
+def add_block(obj: bpy.types.Object, name: str, positions: NDArray[Any]) -> bpy.types.ShapeKey:
+    """Add a key with (V, 3) positions, switched off."""
     block = obj.shape_key_add(name=name, from_mix=False)
     block.points.foreach_set("co", np.ascontiguousarray(positions, dtype=np.float32).ravel())
     # Blender 5 starts new keys at 1.

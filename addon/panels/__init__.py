@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from . import collisions, forces, goals, main, material, pins, solver, start
+from . import collisions, export, forces, goals, main, material, pins, solver, start
 from .base import SupplePanel
 
 #: In the order in which they stand.
@@ -34,6 +34,8 @@ CONTENTS: list[type[SupplePanel]] = [
     solver.SUPPLE_PT_farm,
     solver.SUPPLE_PT_solver_advanced,
     goals.SUPPLE_PT_goals,
+    export.SUPPLE_PT_playback,
+    export.SUPPLE_PT_export,
 ]
 
 

@@ -55,8 +55,14 @@ def _draw_quick_jelly(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
     menu.layout.operator(ids.QUICK_JELLY)
 
 
+def _draw_exports(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    menu.layout.operator(ids.EXPORT_ALEMBIC, text="Soft Bodies (.abc)")
+    menu.layout.operator(ids.EXPORT_USD, text="Soft Bodies (.usdc)")
+
+
 #: Entries by the names of Blender's menus.
 ENTRIES = {
+    "TOPBAR_MT_file_export": _draw_exports,
     "VIEW3D_MT_add": _draw_examples,
     "VIEW3D_MT_object": _draw_submenu,
     "VIEW3D_MT_object_context_menu": _draw_on_body,

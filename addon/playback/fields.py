@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +18,7 @@ from ...core.job import Job
 from ...core.job.skin_fields import SkinField
 from ...core.results import RESULTS
 from ..bake import own_mesh
-from ..modifiers import VIEW, find_modifier
+from ..modifiers import VIEW, find_modifier, first_frame
 from ..paths import absolute, portable
 from . import pc2
 from .mesh_cache import folder_of
@@ -168,11 +169,13 @@ class _Source:
     Args:
         path: the playback file, whose path gives the job and the body.
         first: the scene frame of its first sample.
+        speed: the samples played in a frame.
         pre_roll: frames of the job before that.
     """
 
     path: Path
-    first: int
+    first: float
+    speed: float
     pre_roll: int
 
     def field(self, name: str) -> SkinField:
@@ -188,7 +191,8 @@ class _Source:
         Raises:
             SuppleError: when it cannot be read.
         """
-        shown = min(max(time - self.first, 0.0), float(self.last_frame() - self.pre_roll))
+        shown = (time - self.first) * self.speed
+        shown = min(max(shown, 0.0), float(self.last_frame() - self.pre_roll))
         frame = self.pre_roll + shown
         before, field = int(frame), self.field(name)
         values = field.at(before)
@@ -202,12 +206,13 @@ def remember(obj: bpy.types.Object) -> None:
     modifier, props = find_modifier(obj), obj.supple
     if modifier is not None:
         props.field_path = portable(absolute(modifier.filepath))
-        props.field_start = int(modifier.frame_start)
+        props.field_start, props.field_speed = first_frame(modifier), modifier.frame_scale
 
 
 def forget(obj: bpy.types.Object) -> None:
     obj.supple.property_unset("field_path")
     obj.supple.property_unset("field_start")
+    obj.supple.property_unset("field_speed")
 
 
 def show(objects: Iterable[bpy.types.Object], name: str, scene: bpy.types.Scene) -> str:
@@ -261,6 +266,32 @@ def update(scene: bpy.types.Scene, *_: object) -> None:
         view = find_view(obj)
         if view is not None and obj.is_editable and not obj.data.is_editmode:
             _update(obj, shown_name(view), scene.frame_current_final)
+
+
+@contextmanager
+def all_recorded(objects: Iterable[bpy.types.Object], scene: bpy.types.Scene) -> Iterator[None]:
+    """Give meshes an attribute of each recorded result, frame by frame, beside those that are
+    shown."""
+    recorded = [
+        (obj, name)
+        for obj in objects
+        if (source := _source(obj)) is not None
+        for name in _recorded(folder_of(source.path))
+        if title(name) not in obj.data.attributes
+    ]
+
+    def update(scene: bpy.types.Scene, *_: object) -> None:
+        for obj, name in recorded:
+            _update(obj, name, scene.frame_current_final)
+
+    update(scene)
+    bpy.app.handlers.frame_change_pre.append(update)
+    try:
+        yield
+    finally:
+        bpy.app.handlers.frame_change_pre.remove(update)
+        for obj, name in recorded:
+            obj.data.attributes.remove(obj.data.attributes[title(name)])
 
 
 def why_not_shown(objects: Iterable[bpy.types.Object], name: str) -> str:
@@ -320,10 +351,12 @@ def _source(obj: bpy.types.Object) -> _Source | None:
     modifier, props = find_modifier(obj), obj.supple
     pre_roll = props.simulated_pre_roll
     if modifier is not None:
-        return _Source(absolute(modifier.filepath), int(modifier.frame_start), pre_roll)
+        speed = modifier.frame_scale or 1.0
+        first = modifier.frame_start / speed
+        return _Source(absolute(modifier.filepath), first, speed, pre_roll)
     if not props.field_path:
         return None
-    return _Source(absolute(props.field_path), props.field_start, pre_roll)
+    return _Source(absolute(props.field_path), props.field_start, props.field_speed, pre_roll)
 
 
 def _range(source: _Source, name: str) -> tuple[float, float]:

@@ -25,7 +25,10 @@ from .. import driving, start_runs
 from ..capture.captured import Capture, CapturedObject
 from ..modifiers import MODIFIER, find_modifier, find_refined, new_cache, removed
 from ..paths import absolute, portable
-from . import fitting, pc2, refined_frames, retimed, smooth
+from . import fitting, pc2, refined_frames, retimed, smooth, timing
+
+#: The name of a folder with loops of frames in a job folder, before the number of blended frames.
+LOOP = "playback_loop_"
 
 
 class Playback:
@@ -117,6 +120,11 @@ def folder_of(path: Path) -> Path:
     return path.parent.parent
 
 
+def is_loop(path: Path) -> bool:
+    """Whether a playback file holds a loop of the simulated frames."""
+    return path.parent.name.startswith(LOOP)
+
+
 def shown_folder(scene: bpy.types.Scene) -> Path | None:
     """The job folder that the scene plays; None when it plays none."""
     modifiers = (find_modifier(obj) for obj in scene.objects)
@@ -156,15 +164,15 @@ def run_of(obj: bpy.types.Object) -> str:
 
 def last_frame(obj: bpy.types.Object) -> int | None:
     """Return the last scene frame for which an object plays a frame; None where it plays none, or
-    not as they were simulated.
+    not as they were simulated, or a loop of them.
 
     Raises:
         SuppleError: when its file cannot be read.
     """
     modifier = find_modifier(obj)
-    if modifier is None or retimed.is_retimed(obj):
+    if modifier is None or retimed.is_retimed(obj) or is_loop(path := absolute(modifier.filepath)):
         return None
-    count = _requested_frames(obj, pc2.frame_count(absolute(modifier.filepath)))
+    count = _requested_frames(obj, pc2.frame_count(path))
     return int(modifier.frame_start) + count - 1
 
 
@@ -208,8 +216,11 @@ def _attach(obj: bpy.types.Object, path: Path, captured: Capture, body: Captured
         modifier = new_cache(obj, MODIFIER)
         driving.move_behind(obj, modifier, driving_modifiers)
     portable_path, first = portable(path), captured.first_shown
-    if modifier.filepath != portable_path or modifier.frame_start != first:
-        modifier.filepath, modifier.frame_start = portable_path, first
+    if modifier.filepath != portable_path:
+        modifier.filepath = portable_path
+    timing.place(obj, modifier, first)
+    if obj.supple.simulated_first != first:
+        obj.supple.simulated_first = first
     if obj.supple.simulated_pre_roll != captured.settings.pre_roll:
         obj.supple.simulated_pre_roll = captured.settings.pre_roll
     shown = captured.end_frame + 1 - first

@@ -20,7 +20,7 @@ from .. import driving
 from ..capture.captured import CapturedObject
 from ..modifiers import REFINED, find_modifier, find_refined, new_cache, removed
 from ..paths import absolute, portable
-from . import pc2
+from . import pc2, timing
 
 # The end of the name of a file whose mesh is made of the object's mesh at the start.
 _OF_REST = "_of_rest"
@@ -46,8 +46,9 @@ def attach(obj: bpy.types.Object, paths: Sequence[Path], first: int) -> None:
     before = [other for other in driving.refiners(obj) if not other.use_pin_to_last]
     for path in portable_paths:
         modifier = there.get(path) or new_cache(obj, REFINED)
-        if modifier.filepath != path or modifier.frame_start != first:
-            modifier.filepath, modifier.frame_start = path, first
+        if modifier.filepath != path:
+            modifier.filepath = path
+        timing.place(obj, modifier, first)
         driving.move_behind(obj, modifier, before)
         before.append(modifier)
     if len(there) < len(portable_paths):

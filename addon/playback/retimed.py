@@ -101,7 +101,7 @@ def shown_frames(
     with preserved_frame(context.scene):
         with ExitStack() as stack:
             for obj in objects:
-                stack.enter_context(_vertices_alone(obj))
+                stack.enter_context(vertices_alone(obj))
             vertices = _sampled(context, objects, frames)
         with ExitStack() as stack:
             for obj in refined:
@@ -204,9 +204,14 @@ def _curves(modifier: bpy.types.Modifier) -> Iterator[bpy.types.FCurve]:
 
 
 @contextmanager
-def _vertices_alone(obj: bpy.types.Object) -> Iterator[None]:
-    """Let the viewport show a body's own vertices with the timing of its frames."""
-    playback, leading = _playback(obj), _leading(obj)
+def vertices_alone(obj: bpy.types.Object) -> Iterator[None]:
+    """Let the viewport show a body's own vertices, baked or with the timing of its frames."""
+    playback = find_modifier(obj)
+    if playback is None:
+        with _switched_off(obj, obj.modifiers):
+            yield
+        return
+    leading = _leading(obj)
     refining = [m for m in obj.modifiers[obj.modifiers.find(playback.name) + 1 :] if m != leading]
     path, shown = leading.filepath, leading.show_viewport
     with _switched_off(obj, refining):

@@ -13,7 +13,7 @@ from ...core.results import RESULTS
 from ..capture.attachments import is_stitch
 from ..capture.objects import is_collider, is_soft_body
 from ..capture.paint import can_paint
-from ..playback import refined_frames, smooth
+from ..playback import refined_frames, smooth, timing
 from ..settings import properties
 from ..settings.object import ATTACHMENT, OBJECT, PAINTED, SOURCE
 from ..settings.scene import SCENE
@@ -37,6 +37,10 @@ def _is_another(props: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
 def _show_smoothed(props: bpy.types.PropertyGroup, _: bpy.types.Context) -> None:
     smooth.update(props.id_data)
     refined_frames.update(props.id_data)
+
+
+def _play(props: bpy.types.PropertyGroup, _: bpy.types.Context) -> None:
+    timing.update(props.id_data)
 
 
 def _paint_choices(props: bpy.types.PropertyGroup, _context: object, _text: str) -> list[str]:
@@ -94,6 +98,8 @@ _MORE: dict[str, dict[str, Any]] = {
     "fit_target": {"poll": _is_another},
     "fit_shape": {"poll": _can_show},
     "smooth": {"update": _show_smoothed},
+    "play_speed": {"update": _play},
+    "play_offset": {"update": _play},
     **{SOURCE.format(row.name): {"search": _paint_choices} for row in PAINTED},
 }
 

@@ -709,6 +709,22 @@ BODY = [
         panel="solver",
         changes_frames=False,
     ),
+    Setting(
+        "play_speed",
+        "Speed",
+        number(1.0, low=0.01, soft=(0.1, 4.0), precision=2),
+        "Speed at which the simulated frames play. 0.5 is slow motion. Bake and exports keep it",
+        panel="playback",
+        changes_frames=False,
+    ),
+    Setting(
+        "play_offset",
+        "Offset",
+        number(0, soft=(-100, 100)),
+        "Number of frames by which the simulated frames play later. Bake and exports keep it",
+        panel="playback",
+        changes_frames=False,
+    ),
 ]
 # Data that the add-on keeps on an object.
 _HIDDEN = [
@@ -726,6 +742,7 @@ _HIDDEN = [
     Setting("simulated_as", "", text()),
     Setting("simulated_pre_roll", "", number(0)),
     Setting("simulated_frames", "", number(0)),
+    Setting("simulated_first", "", number(0)),
     Setting("hides_frames", "", switch()),
     Setting("mesh_report", "", text()),
     Setting("touching_report", "", text()),
@@ -733,6 +750,7 @@ _HIDDEN = [
     Setting("parts_report", "", text()),
     Setting("field_path", "", text(subtype="FILE_PATH")),
     Setting("field_start", "", number(0)),
+    Setting("field_speed", "", number(1.0)),
 ]
 _SHOWN = [*MATERIAL, *FORCES, *PINS, *ATTACHMENT, *JIGGLE, *CONTACT, *START, *FIT, *BODY]
 #: The settings that can be painted, in the order of the panel.

@@ -3,12 +3,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
 import bpy
 import numpy as np
 import pytest
@@ -16,74 +10,10 @@ from numpy.typing import NDArray
 
 from supple.addon.bake import key_curves, shape_keys
 
-Points = NDArray[np.float64]
+from ..export.formats import FORMATS, Points, imported, matching, read, skip_without, world
 
 FRAMES = range(1, 9)
 TOLERANCE = 1e-5
-
-
-_EXPORT_GLTF = """
-import sys, bpy
-bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
-bpy.ops.export_scene.gltf(filepath=sys.argv[2], export_format="GLB")
-"""
-
-
-def _gltf(path: Path) -> None:
-    """In a process of its own: pytest would not end after Blender's exporter has run in it."""
-    file = str(path.with_suffix(".blend"))
-    bpy.ops.wm.save_as_mainfile(filepath=file, copy=True)
-    subprocess.run([sys.executable, "-c", _EXPORT_GLTF, file, str(path)], check=True)
-
-
-def _fbx(path: Path) -> None:
-    bpy.ops.export_scene.fbx(filepath=str(path))
-
-
-def _fbx_of_one_take(path: Path) -> None:
-    bpy.ops.export_scene.fbx(
-        filepath=str(path), bake_anim_use_nla_strips=False, bake_anim_use_all_actions=False
-    )
-
-
-def _alembic(path: Path) -> None:
-    bpy.ops.wm.alembic_export(filepath=str(path), start=FRAMES[0], end=FRAMES[-1])
-
-
-def _usd(path: Path) -> None:
-    bpy.ops.wm.usd_export(filepath=str(path), export_animation=True)
-
-
-# Each with its exporter, what its name ends with, how it is imported, and by how many frames
-# Blender's importer puts it later.
-FORMATS: dict[str, tuple[Callable[[Path], None], str, str, int]] = {
-    "glTF": (_gltf, "glb", "import_scene.gltf", 0),
-    "FBX": (_fbx, "fbx", "import_scene.fbx", 0),
-    "FBX of one take": (_fbx_of_one_take, "fbx", "import_scene.fbx", 1),
-    "Alembic": (_alembic, "abc", "wm.alembic_import", 0),
-    "USD": (_usd, "usdc", "wm.usd_import", 0),
-}
-
-
-def _operator(name: str) -> Any:
-    group, _, word = name.partition(".")
-    return getattr(getattr(bpy.ops, group), word)
-
-
-def _world(obj: bpy.types.Object, frame: int) -> Points:
-    bpy.context.scene.frame_set(frame)
-    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    mesh = evaluated.to_mesh()
-    points = np.array([tuple(evaluated.matrix_world @ vertex.co) for vertex in mesh.vertices])
-    evaluated.to_mesh_clear()
-    return points
-
-
-def _matching(points: Points, others: Points) -> NDArray[np.intp]:
-    """(V,) the nearest of others to each: glTF splits vertices."""
-    gaps = np.linalg.norm(points[:, None] - others[None], axis=2)
-    nearest: NDArray[np.intp] = gaps.argmin(axis=1)
-    return nearest
 
 
 @pytest.fixture
@@ -113,42 +43,22 @@ def _frames(obj: bpy.types.Object) -> NDArray[np.float32]:
 @pytest.mark.parametrize("kind", FORMATS)
 def test_what_is_exported_moves_as_it_was_baked(bodies, tmp_path, kind):
     export, ending, importer, later = FORMATS[kind]
-    try:
-        _operator(importer).get_rna_type()
-    except KeyError:
-        pytest.skip(f"this Blender has no {importer}")
+    skip_without(importer)
     action = key_curves.new_action("All")
     for obj in bodies:
         shape_keys.bake(obj, _frames(obj), FRAMES[0], is_absolute=False, action=action)
     key_curves.add_to_object(bodies[0])
-    baked = {obj.name: [_world(obj, frame) for frame in FRAMES] for obj in bodies}
+    baked = {obj.name: [world(obj, frame) for frame in FRAMES] for obj in bodies}
     path = tmp_path / f"bodies.{ending}"
     export(path)
-    bpy.data.batch_remove([*bpy.data.objects, *bpy.data.meshes, *bpy.data.actions])
-    _operator(importer)(filepath=str(path))
+    read(importer, path)
     for name, expected in baked.items():
-        obj = _imported(name)
-        found = [_world(obj, frame + later) for frame in FRAMES]
-        order = _matching(expected[0], found[0])
+        obj = imported(name)
+        found = [world(obj, frame + later) for frame in FRAMES]
+        order = matching(expected[0], found[0])
         for points, others in zip(expected, found, strict=True):
             np.testing.assert_allclose(others[order], points, rtol=0, atol=TOLERANCE)
         assert np.abs(expected[-1] - expected[0]).max() > 0.5
-
-
-def _imported(name: str) -> bpy.types.Object:
-    """The mesh object of that name, or below it: USD has a parent for the place, and from Blender
-    5.2 on one for a skeleton."""
-    for obj in bpy.data.objects:
-        if obj.type == "MESH" and name in {each.name.replace("_", " ") for each in _upwards(obj)}:
-            return obj
-    raise AssertionError(f"{name} was not imported")
-
-
-def _upwards(obj: bpy.types.Object | None) -> Iterator[bpy.types.Object]:
-    """An object and what is above it."""
-    while obj is not None:
-        yield obj
-        obj = obj.parent
 
 
 def test_freeing_takes_the_bakes_action_from_the_object_and_leaves_its_own_keys(bodies):
@@ -208,9 +118,8 @@ def test_fbx_files_hold_the_motion_of_a_subdivided_body_without_its_modifiers(bo
     path = tmp_path / "body.fbx"
     bpy.ops.export_scene.fbx(filepath=str(path), use_mesh_modifiers=False)
     obj.modifiers.clear()
-    expected = [_world(obj, frame) for frame in FRAMES]
-    bpy.data.batch_remove([*bpy.data.objects, *bpy.data.meshes, *bpy.data.actions])
-    bpy.ops.import_scene.fbx(filepath=str(path))
-    found = _imported("Body 0")
+    expected = [world(obj, frame) for frame in FRAMES]
+    read("import_scene.fbx", path)
+    found = imported("Body 0")
     for frame, points in zip(FRAMES, expected, strict=True):
-        np.testing.assert_allclose(_world(found, frame), points, rtol=0, atol=TOLERANCE)
+        np.testing.assert_allclose(world(found, frame), points, rtol=0, atol=TOLERANCE)

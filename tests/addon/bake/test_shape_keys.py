@@ -221,15 +221,15 @@ def test_a_bake_that_fails_midway_leaves_no_trace(
     if baked_before:
         shape_keys.bake(obj, frames, START)
     before = state(obj)
-    wrote = shape_keys._add_block
+    wrote = shape_keys.add_block
 
     def fail_at_six(obj: bpy.types.Object, name: str, shape: Positions) -> bpy.types.ShapeKey:
         if name.endswith("15"):
-            monkeypatch.setattr(shape_keys, "_add_block", wrote)
+            monkeypatch.setattr(shape_keys, "add_block", wrote)
             raise MemoryError
         return wrote(obj, name, shape)
 
-    monkeypatch.setattr(shape_keys, "_add_block", fail_at_six)
+    monkeypatch.setattr(shape_keys, "add_block", fail_at_six)
     with pytest.raises(MemoryError):
         shape_keys.bake(obj, frames[::-1], START)
     assert state(obj) == before
