@@ -25,7 +25,7 @@ from .capture import fingerprint
 from .capture.objects import is_soft_body
 from .fits import fit_run
 from .operators import presets, solver
-from .panels import ground_overlay, menus, paint_overlay
+from .panels import ghost_overlay, ground_overlay, menus, paint_overlay
 from .playback import fields, fitting
 from .properties import suited
 from .worker import session, warm_worker
@@ -36,6 +36,7 @@ CLASSES = [
     *operators.CLASSES,
     *presets.PANELS,
     *panels.CLASSES,
+    *panels.LISTS,
     *menus.CLASSES,
 ]
 Handler = Callable[..., object]
@@ -52,6 +53,7 @@ def register() -> None:
     for name, handler in HANDLERS.items():
         getattr(bpy.app.handlers, name).append(handler)
     ground_overlay.register()
+    ghost_overlay.register()
     paint_overlay.register()
     if not bpy.app.background:
         # Not at once: Blender is still starting.
@@ -71,6 +73,7 @@ def unregister() -> None:
         bpy.app.timers.unregister(warm_worker.prepare_unless_compiled)
     fit_run.unregister()
     paint_overlay.unregister()
+    ghost_overlay.unregister()
     ground_overlay.unregister()
     atexit.unregister(unregister)
     for name, handler in HANDLERS.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The kept runs that bodies start from: playback files, which name a body of a job folder."""
+"""The runs that bodies start from, and takes: playback files, which name a body of a job."""
 
 from __future__ import annotations
 
@@ -30,9 +30,20 @@ def starting(objects: Iterable[bpy.types.Object]) -> Iterator[tuple[bpy.types.Ob
             yield obj, path
 
 
+def takes(
+    scenes: Iterable[bpy.types.Scene],
+) -> Iterator[tuple[bpy.types.PropertyGroup, Path]]:
+    """The takes of scenes, and the playback file of the first body of each."""
+    for scene in scenes:
+        for take in scene.supple.takes:
+            files = next((body.files for body in take.bodies if body.files), "")
+            yield take, absolute(take.folder) / files.partition("/")[0]
+
+
 def folders() -> set[Path]:
-    """The job folders that the open file needs for it."""
-    return {path.parent.parent for _, path in starting(bpy.data.objects)}
+    """The job folders that the open file needs for them."""
+    paths = [path for _, path in (*starting(bpy.data.objects), *takes(bpy.data.scenes))]
+    return {path.parent.parent for path in paths}
 
 
 def name_of(start_run: str) -> tuple[str, ...]:

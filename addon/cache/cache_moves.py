@@ -91,6 +91,10 @@ def reconnect() -> None:
             target = path if path.is_file() else _moved_file(scene, path)
             if target is not None and obj.is_editable and obj.supple.start_run != portable(target):
                 obj.supple.start_run = portable(target)
+        for take, path in start_runs.takes([scene]):
+            target = path if path.is_file() else _moved_file(scene, path)
+            if target is not None and take.folder != portable(target.parent):
+                take.folder = portable(target.parent)
 
 
 def _plays_another(scene: bpy.types.Scene) -> bool:
@@ -106,7 +110,8 @@ def _bring(scene: bpy.types.Scene, file: Path, brought: set[Path]) -> None:
     does."""
     moved = {} if bpy.data.is_saved else dict.fromkeys(scene_cache.unsaved_folders(scene), True)
     shown = {folder_of(path): False for _, path in playing(scene.objects)}
-    shown |= {folder_of(path): False for _, path in start_runs.starting(scene.objects)}
+    needed = (*start_runs.starting(scene.objects), *start_runs.takes([scene]))
+    shown |= {folder_of(path): False for _, path in needed}
     if not shown and not moved:
         return
     root, prefix = scene_cache.root(scene, file), scene_cache.prefix(scene, file)

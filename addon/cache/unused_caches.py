@@ -50,14 +50,16 @@ def find() -> list[UnusedCache]:
     folders = [folder for root in roots for folder in scene_cache.job_folders(root)]
     caches = [
         UnusedCache(
-            folder, _size(folder), "an undo" if folder in previous else _user(folder, folder.parent)
+            folder,
+            folder_size(folder),
+            "an undo" if folder in previous else _user(folder, folder.parent),
         )
         for folder in folders
         if folder not in used
     ]
     thrown_away = [(folder, root) for root in roots for folder in trash.folders(root)]
     caches += [
-        UnusedCache(folder, _size(folder), "" if _is_own(folder) else _user(folder, root))
+        UnusedCache(folder, folder_size(folder), "" if _is_own(folder) else _user(folder, root))
         for folder, root in thrown_away
     ]
     return sorted(caches, key=lambda each: each.size, reverse=True)
@@ -115,7 +117,8 @@ def _is_own(thrown_away: Path) -> bool:
     return begin in prefixes or trash.is_of_open_file(thrown_away)
 
 
-def _size(folder: Path) -> int:
+def folder_size(folder: Path) -> int:
+    """The size of the files in a folder, in bytes."""
     size = 0
     for path in folder.rglob("*"):
         with suppress(OSError):  # gone meanwhile

@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from . import collisions, export, forces, goals, main, material, pins, solver, start
+from . import collisions, export, forces, goals, main, material, pins, solver, start, takes
 from .base import SupplePanel
 
 #: In the order in which they stand.
@@ -34,6 +34,7 @@ CONTENTS: list[type[SupplePanel]] = [
     solver.SUPPLE_PT_farm,
     solver.SUPPLE_PT_solver_advanced,
     goals.SUPPLE_PT_goals,
+    takes.SUPPLE_PT_takes,
     export.SUPPLE_PT_playback,
     export.SUPPLE_PT_export,
 ]
@@ -55,6 +56,7 @@ class SUPPLE_PT_physics(bpy.types.Panel):
         pass
 
 
+LISTS: list[Any] = [takes.SUPPLE_UL_takes]
 _SIDEBAR = {"bl_space_type": "VIEW_3D", "bl_region_type": "UI", "bl_category": "Supple"}
 _PHYSICS = {
     name: getattr(SUPPLE_PT_physics, name)

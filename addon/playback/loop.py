@@ -41,7 +41,7 @@ def make(context: bpy.types.Context, objects: Sequence[bpy.types.Object], count:
     bodies = [obj for obj in objects if find_modifier(obj) is not None]
     frames = {obj: _simulated(obj) for obj in bodies}
     for obj, each in frames.items():
-        if len(each) <= 2 * count:
+        if len(each) < 2 * count:
             raise SuppleError(
                 f"{obj.name} has {len(each)} frames, too few to blend {count}. Blend fewer frames, "
                 "or simulate more."

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,25 @@ from . import fitting, pc2, refined_frames, retimed, smooth, timing
 
 #: The name of a folder with loops of frames in a job folder, before the number of blended frames.
 LOOP = "playback_loop_"
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The simulated frames that an object plays.
+
+    Args:
+        first: the scene frame of the first.
+        count: the number of frames.
+        pre_roll: frames of the job before the first.
+        vertices: their number in each frame.
+        fingerprint: of the body as it was simulated.
+    """
+
+    first: int
+    count: int
+    pre_roll: int
+    vertices: int
+    fingerprint: str
 
 
 class Playback:
@@ -93,12 +113,16 @@ class Playback:
         each = zip(self._captured.objects, self._captured.soft_bodies(), self._paths, strict=True)
         for body, obj, (path, *refined) in each:
             if obj is not None:
-                _attach(obj, path, self._captured, body)
-                smooth.update(obj)
-                refined_frames.attach(obj, refined, self._captured.first_shown)
+                attach(obj, [path, *refined], self._frames(body))
                 for scene in obj.users_scene:
                     if scene.supple.simulated_as != self._captured.fingerprint:
                         scene.supple.simulated_as = self._captured.fingerprint
+
+    def _frames(self, body: CapturedObject) -> Frames:
+        captured = self._captured
+        count = captured.end_frame + 1 - captured.first_shown
+        pre_roll = captured.settings.pre_roll
+        return Frames(captured.first_shown, count, pre_roll, body.vertex_count, body.fingerprint)
 
     def missing(self) -> list[str]:
         """Names of the objects that were deleted, or are no soft bodies any more."""
@@ -209,25 +233,39 @@ def why_not_playing(obj: bpy.types.Object) -> str:
     return ""
 
 
-def _attach(obj: bpy.types.Object, path: Path, captured: Capture, body: CapturedObject) -> None:
-    modifier = find_modifier(obj)
+def attach(obj: bpy.types.Object, paths: Sequence[Path], frames: Frames) -> None:
+    """Let an object play files, first of its own mesh, then of its refined meshes, unless it does
+    already."""
+    modifier, (path, *refined) = find_modifier(obj), paths
     if modifier is None:
         driving_modifiers = driving.drivers(obj)
         modifier = new_cache(obj, MODIFIER)
         driving.move_behind(obj, modifier, driving_modifiers)
-    portable_path, first = portable(path), captured.first_shown
-    if modifier.filepath != portable_path:
+    if modifier.filepath != (portable_path := portable(path)):
         modifier.filepath = portable_path
-    timing.place(obj, modifier, first)
-    if obj.supple.simulated_first != first:
-        obj.supple.simulated_first = first
-    if obj.supple.simulated_pre_roll != captured.settings.pre_roll:
-        obj.supple.simulated_pre_roll = captured.settings.pre_roll
-    shown = captured.end_frame + 1 - first
-    if obj.supple.simulated_frames != shown:
-        obj.supple.simulated_frames = shown
-    if obj.supple.simulated_vertices != body.vertex_count:
-        obj.supple.simulated_vertices = body.vertex_count
-    if obj.supple.simulated_as != body.fingerprint:
-        obj.supple.simulated_as = body.fingerprint
+    values = {
+        "simulated_first": frames.first,
+        "simulated_pre_roll": frames.pre_roll,
+        "simulated_frames": frames.count,
+        "simulated_vertices": frames.vertices,
+        "simulated_as": frames.fingerprint,
+    }
+    for name, value in values.items():
+        if getattr(obj.supple, name) != value:
+            setattr(obj.supple, name, value)
+    timing.place(obj, modifier, frames.first)
     fitting.set_hidden(obj, False)
+    smooth.update(obj)
+    refined_frames.attach(obj, refined, frames.first)
+
+
+def frames_of(obj: bpy.types.Object) -> Frames:
+    """The frames that an object plays."""
+    props = obj.supple
+    return Frames(
+        props.simulated_first,
+        props.simulated_frames,
+        props.simulated_pre_roll,
+        props.simulated_vertices,
+        props.simulated_as,
+    )

@@ -111,6 +111,19 @@ def read(path: Path) -> NDArray[np.float32]:
     return values.reshape(count, points, 3)
 
 
+def sample(path: Path, index: int) -> NDArray[np.float32]:
+    """(V, 3) positions of one frame, unchecked; raises SuppleError as ``read`` does."""
+    try:
+        with path.open("rb") as file:
+            points, count = _parse(path, file.read(_HEADER.size))
+            file.seek(_end(points, min(max(index, 0), count - 1)))
+            return np.frombuffer(file.read(points * 12), "<f4").reshape(points, 3)
+    except (OSError, ValueError) as error:
+        raise SuppleError(
+            _not_read(path, error) if isinstance(error, OSError) else _cut_off(path)
+        ) from error
+
+
 def frame_count(path: Path) -> int:
     """The number of frames, including the start; raises SuppleError as ``read`` does."""
     return _counts(path)[1]

@@ -4,9 +4,10 @@
 import bpy
 from bpy.props import PointerProperty
 
+from . import takes
 from .object import SuppleAttachment, SuppleObject, SuppleScene
 
-CLASSES = [SuppleAttachment, SuppleObject, SuppleScene]
+CLASSES = [*takes.CLASSES, SuppleAttachment, SuppleObject, SuppleScene]
 
 
 def attach() -> None:

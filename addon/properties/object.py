@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty
+from bpy.props import BoolProperty, CollectionProperty, IntProperty
 
 from ...core.materials import bounce
 from ...core.results import RESULTS
@@ -17,6 +17,7 @@ from ..playback import refined_frames, smooth, timing
 from ..settings import properties
 from ..settings.object import ATTACHMENT, OBJECT, PAINTED, SOURCE
 from ..settings.scene import SCENE
+from .takes import SuppleTake
 
 
 def can_hold(props: bpy.types.PropertyGroup, obj: bpy.types.Object) -> bool:
@@ -115,6 +116,10 @@ class SuppleScene(bpy.types.PropertyGroup):
 
     __annotations__ = properties(SCENE, {})
     __annotations__ |= {f"record_{name}": _recorded(name) for name in RESULTS}
+    __annotations__ |= {
+        "takes": CollectionProperty(type=SuppleTake, options={"HIDDEN"}),
+        "take_index": IntProperty(options={"HIDDEN"}),
+    }
 
 
 def make_overridable(cls: type) -> None:

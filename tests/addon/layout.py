@@ -47,6 +47,9 @@ class Layout:
     def template_icon(self, icon_value: int, scale: float) -> None:
         self.texts.append(("", "plot"))
 
+    def template_list(self, name: str, *_: Any, **options: Any) -> None:
+        self.settings.append(name)
+
     def column(self, **_: Any) -> Layout:
         return self
 

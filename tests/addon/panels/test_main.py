@@ -132,7 +132,7 @@ def test_what_artists_need_first_is_open_and_above_the_rest(add_body):
     top = [each for each in panels.CONTENTS if each.parent is None]
     assert [_label(each) for each in top] == [
         *("Soft Bodies", "Material", "Pins and Jiggle", "Collisions"),
-        *("Forces", "Start", "Solver", "Goals", "Playback", "Export"),
+        *("Forces", "Start", "Solver", "Goals", "Takes", "Playback", "Export"),
     ]
     is_open = [_label(each) for each in panels.CONTENTS if not each.is_closed]
     assert is_open == ["Soft Bodies", "Material", "Pins and Jiggle", "Collisions", "Solver"]

@@ -75,8 +75,8 @@ def test_the_refined_mesh_loops_too(scene, add_body, play):
 
 def test_too_few_frames_are_refused(obj):
     path = find_modifier(obj).filepath
-    with pytest.raises(SuppleError, match=r"Cube has 12 frames, too few to blend 6\."):
-        loop.make(bpy.context, [obj], 6)
+    with pytest.raises(SuppleError, match=r"Cube has 12 frames, too few to blend 7\."):
+        loop.make(bpy.context, [obj], 7)
     assert find_modifier(obj).filepath == path
 
 
