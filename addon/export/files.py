@@ -24,6 +24,16 @@ VELOCITY = "velocity"
 Vectors = NDArray[np.float32]
 
 
+_LABELS = {ALEMBIC: "Alembic", USD: "USD"}
+
+
+def why_not(context: bpy.types.Context, kind: str) -> str:
+    """The reason why no file of a kind can be written; empty where it can."""
+    if not getattr(bpy.app.build_options, kind):
+        return f"This Blender was built without {_LABELS[kind]}. Use one from blender.org."
+    return why_none(context)
+
+
 def write(context: bpy.types.Context, path: Path, kind: str) -> str:
     """Write all moving bodies over the frame range of the simulation.
 
@@ -39,7 +49,7 @@ def write(context: bpy.types.Context, path: Path, kind: str) -> str:
         SuppleError: when no body moves, or the file cannot be written.
     """
     bodies, scene = moving_bodies(context), context.scene
-    if reason := why_none(context):
+    if reason := why_not(context, kind):
         raise SuppleError(reason)
     frames = frame_range(scene)
     motions = _finished(sampled(context, bodies))

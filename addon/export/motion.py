@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...core.errors import SuppleError
 from ..bake import shape_keys
 from ..capture.motion import preserved_frame
-from ..capture.objects import all_soft_bodies
+from ..capture.objects import all_soft_bodies, is_soft_body
 from ..capture.scene import frame_range
 from ..capture.surfaces import evaluated_mesh, vertex_coordinates
 from ..modifiers import find_modifier
@@ -45,20 +45,22 @@ class Motion:
 
 def moving_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The visible soft bodies with simulated or baked frames."""
-    return [
-        obj
-        for obj in all_soft_bodies(context)
-        if obj.visible_get() and (find_modifier(obj) or shape_keys.has_bake(obj))
-    ]
+    return [obj for obj in all_soft_bodies(context) if _moves(obj) and obj.visible_get()]
+
+
+def _moves(obj: bpy.types.Object) -> bool:
+    return find_modifier(obj) is not None or shape_keys.has_bake(obj)
 
 
 def why_none(context: bpy.types.Context) -> str:
-    """The reason why there is no motion to export; empty where there is."""
-    if moving_bodies(context):
-        return ""
-    if any(find_modifier(obj) or shape_keys.has_bake(obj) for obj in all_soft_bodies(context)):
-        return "All simulated soft bodies are hidden. Show them first."
-    return "Nothing is simulated yet. Press Simulate first."
+    """The reason why there is no motion to export, found quickly; empty where there is."""
+    reason = "Nothing is simulated yet. Press Simulate first."
+    for obj in context.view_layer.objects:
+        if is_soft_body(obj) and _moves(obj):
+            if obj.visible_get():
+                return ""
+            reason = "All simulated soft bodies are hidden. Show them first."
+    return reason
 
 
 def sampled(

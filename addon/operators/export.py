@@ -31,7 +31,7 @@ class _FileOperator(ActionOperator):
 
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
-        return motion.why_none(context)
+        return files.why_not(context, cls.kind)
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         name = Path(bpy.data.filepath or "untitled").stem

@@ -52,4 +52,3 @@ class SUPPLE_PT_takes(ScenePanel):
         row = layout.row(align=True)
         row.operator(ids.SHOW_TAKE, icon="PLAY")
         row.operator(ids.RESTORE_TAKE, icon="LOOP_BACK")
-

@@ -147,8 +147,8 @@ def is_shown(context: bpy.types.Context, take: Take) -> bool:
 
 def _shown_folder(context: bpy.types.Context) -> Path | None:
     """The folder of the playback files that the scene plays."""
-    folders = map(_playing_from, all_soft_bodies(context))
-    return next(filter(None, folders), None)
+    bodies = filter(is_soft_body, context.view_layer.objects)
+    return next(filter(None, map(_playing_from, bodies)), None)
 
 
 def _playing_from(obj: bpy.types.Object) -> Path | None:

@@ -82,10 +82,17 @@ def _loop(ui: Ui) -> Steps:
 
 
 def _files(ui: Ui) -> Steps:
-    with ui.context():
-        bpy.ops.supple.export_alembic(filepath=str(ui.work / "jelly.abc"))
-        bpy.ops.supple.export_usd(filepath=str(ui.work / "jelly.usdc"))
-    assert (ui.work / "jelly.abc").exists() and (ui.work / "jelly.usdc").exists()
+    """Some builds of Blender have no Alembic or no USD; the buttons are grey there."""
+    for kind, ending in (("alembic", "abc"), ("usd", "usdc")):
+        operator = getattr(bpy.ops.supple, f"export_{kind}")
+        with ui.context():
+            is_there = getattr(bpy.app.build_options, kind)
+            assert operator.poll() == is_there
+            if is_there:
+                operator(filepath=str(ui.work / f"jelly.{ending}"))
+                assert (ui.work / f"jelly.{ending}").exists()
+    if not bpy.app.build_options.usd:
+        return
     yield from ui.click_button("supple.export_usd")
     yield from ui.wait(1.0)
     yield from ui.screenshot("file browser")
