@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import bpy
+import numpy as np
+from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.geometry.triangles import without_unreferenced
@@ -73,11 +75,14 @@ def check_spheres(scene: bpy.types.Scene, colliders: Objects) -> None:
         )
 
 
-def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Contact:
+def capture_contact(
+    scene: bpy.types.Scene, bodies: Objects, colliders: Objects, unit: float
+) -> Contact:
     """The contact settings of a scene.
 
     Args:
         bodies: its soft bodies.
+        colliders: its colliders.
         unit: metres of the scene's unit.
 
     Raises:
@@ -91,9 +96,34 @@ def capture_contact(scene: bpy.types.Scene, bodies: Objects, unit: float) -> Con
             friction_updates=props.friction_updates or None,
             self_contact=props.self_contact,
             spares_crossing=len(bodies) == 1 and props.contact != ALWAYS,
+            passing=_passing(bodies, colliders),
         )
     except SceneError as error:
         raise CaptureError(str(error)) from error
+
+
+def _passing(bodies: Objects, colliders: Objects) -> NDArray[np.int32] | None:
+    """(P, 2) numbers of objects that do not touch by their collections; None without such pairs."""
+    objects = [*bodies, *colliders]
+    touched = [
+        None if obj.supple.touches is None else set(obj.supple.touches.all_objects)
+        for obj in objects
+    ]
+    if not any(each is not None for each in touched):
+        return None
+    pairs = [
+        (first, second)
+        for first in range(len(bodies))
+        for second in range(first + 1, len(objects))
+        if not (
+            _allows(touched[first], objects[second]) and _allows(touched[second], objects[first])
+        )
+    ]
+    return np.array(pairs, dtype=np.int32) if pairs else None
+
+
+def _allows(touched: set[bpy.types.Object] | None, other: bpy.types.Object) -> bool:
+    return touched is None or other in touched
 
 
 def colliding_body(obj: bpy.types.Object, shape: Shape, body: SoftBody) -> SoftBody:

@@ -180,6 +180,8 @@ def _settings(props: bpy.types.PropertyGroup, moving: Set[str] = frozenset()) ->
                 prefix = f"{name}[{index}]."
                 animated = {path.removeprefix(prefix) for path in moving if path.startswith(prefix)}
                 yield prefix, list(_settings(each, animated))
+        elif isinstance(value, bpy.types.Collection):
+            yield name, sorted(obj.name for obj in value.all_objects)
         elif isinstance(value, bpy.types.Object):
             yield name, _follow(value, shaped=True).digests
         else:

@@ -252,7 +252,7 @@ def _scene(scene: bpy.types.Scene, read: _Reading) -> Scene:
     unit, bodies = read.unit, read.bodies(scene)
     touching = None
     if contact.is_wanted(scene, read.objects, read.collider_objects):
-        touching = contact.capture_contact(scene, read.objects, unit)
+        touching = contact.capture_contact(scene, read.objects, read.collider_objects, unit)
         each = zip(read.objects, read.shapes, bodies, strict=True)
         bodies = [contact.colliding_body(*arguments) for arguments in each]
     try:

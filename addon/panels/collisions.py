@@ -27,8 +27,11 @@ class SUPPLE_PT_collisions(SupplePanel):
             column = layout.column()
             column.active = obj.supple.collider
             draw_panel(column, obj.supple, "collider")
-            kind = "mesh collider" if is_possible(context.scene) else "sphere collider"
-            draw_panel(column, obj.supple, kind)
+            if is_possible(context.scene):
+                draw_panel(column, obj.supple, "mesh collider")
+                draw_settings(column, obj.supple, "touches")
+            else:
+                draw_panel(column, obj.supple, "sphere collider")
 
 
 class SUPPLE_PT_ground(TickedScenePanel):
@@ -50,6 +53,8 @@ class SUPPLE_PT_collisions_advanced(ScenePanel):
             draw_panel(layout, obj.supple, "surface")
             if touches_others and obj.supple.contact_surface == "mesh":
                 draw_settings(layout, obj.supple, "contact_detail")
+            if touches_others:
+                draw_settings(layout, obj.supple, "touches")
         layout.label(text="All Soft Bodies")
         draw_settings(layout, scene.supple, "contact")
         if touches_others:

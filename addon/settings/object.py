@@ -474,6 +474,13 @@ CONTACT = [
         "Ratio of faces that a simpler copy of the mesh keeps for collisions. Lower is "
         "faster and less exact. Your mesh does not change",
     ),
+    Setting(
+        "touches",
+        "Touches",
+        pointer(bpy.types.Collection),
+        "Collection of the soft bodies and colliders that this object collides with. Empty is "
+        "all. Two objects collide if the collections of both allow it",
+    ),
     Setting("collider", "Collider", switch(), "Soft bodies collide with this object"),
     friction("collider_friction", "collider"),
     kinetic_friction("collider_sliding_friction", "collider"),

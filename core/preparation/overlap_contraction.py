@@ -103,6 +103,7 @@ class InitialConfiguration:
         scene, count = self.scene, len(self.bodies)
         colliders = range(count, len(self.names))
         pairs = {(i, j) for i in colliders for j in colliders if i <= j} | attached_pairs(scene)
+        pairs |= scene.passing_pairs
         return pairs | {(body, body) for body in scene.through_themselves}
 
     @cached_property

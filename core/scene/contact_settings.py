@@ -73,6 +73,8 @@ class Contact:
         spares_crossing: whether a body that crosses itself at the start goes through itself from
             then on, in place of being refused.
         pairs: of objects with a friction of their own.
+        passing: (P, 2) numbers of objects that pass through each other: bodies first, then mesh
+            colliders. None is none of them.
     """
 
     distance: float | None = None
@@ -84,8 +86,12 @@ class Contact:
     self_contact: bool = True
     spares_crossing: bool = False
     pairs: list[PairFriction] = field(default_factory=list)
+    passing: NDArray[np.int32] | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
+        if self.passing is not None:
+            numbers = checks.whole_numbers(self.passing, "Contact: an object that passes another")
+            self.passing = numbers.reshape(-1, 2)
         if self.distance is not None:
             checks.above_zero(self.distance, "Contact: the distance in metres")
         if self.stiffness is not None:

@@ -78,6 +78,13 @@ class Scene:
             self._check_attachment(attachment)
         for stitches in self.stitches:
             self._check_stitches(stitches)
+        count = len(self.bodies) + len(self.meshes)
+        for first, second in self.passing_pairs:
+            if not 0 <= first < second < count:
+                raise SceneError(
+                    f"Contact: the objects {first} and {second} cannot pass through each other. "
+                    f"Name two of the {count} objects, counted from 0."
+                )
 
     @property
     def spheres(self) -> list[Sphere]:
@@ -98,6 +105,14 @@ class Scene:
         return {
             k for k, body in enumerate(self.bodies) if not (is_scene_wide and body.self_contact)
         }
+
+    @property
+    def passing_pairs(self) -> set[tuple[int, int]]:
+        """Return the pairs of objects that pass through each other, the lower number first: bodies,
+        then mesh colliders."""
+        if self.contact is None or self.contact.passing is None:
+            return set()
+        return {(min(pair), max(pair)) for pair in self.contact.passing.tolist()}
 
     @property
     def couples_bodies(self) -> bool:

@@ -283,6 +283,8 @@ def _can_collide(scene: Scene) -> NDArray[np.bool_]:
     may[:bodies] = may[:, :bodies] = True
     for body in scene.through_themselves:
         may[body, body] = False
+    for first, second in scene.passing_pairs:
+        may[first, second] = may[second, first] = False
     return may
 
 

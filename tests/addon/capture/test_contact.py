@@ -12,6 +12,7 @@ import pytest
 
 import supple
 from supple.addon.capture.scene import capture
+from supple.addon.reports import outdated
 from supple.core.scene.contact_settings import Contact
 from supple.core.scene.scene import Scene
 
@@ -217,3 +218,50 @@ def test_a_simpler_copy_leaves_nothing_behind(scene):
     assert bpy.context.object == obj
     assert len(obj.modifiers) == 0
     assert len(obj.data.polygons) == 1280
+
+
+# Which objects
+
+
+def group(name: str, *objects: bpy.types.Object) -> bpy.types.Collection:
+    collection = bpy.data.collections.new(name)
+    for obj in objects:
+        collection.objects.link(obj)
+    return collection
+
+
+def passing_names() -> set[frozenset[str]]:
+    read = capture(bpy.context)
+    names = [body.name for body in read.objects] + [each.name for each in read.scene.meshes]
+    return {frozenset(names[number] for number in pair) for pair in read.scene.passing_pairs}
+
+
+def test_objects_collide_where_the_collections_of_both_allow_it(scene, add_body):
+    one, two, three = (add_body(name, location=(3 * i, 0, 0)) for i, name in enumerate("ABC"))
+    plate = add_body("Plate", location=(0, 0, -3))
+    plate.supple.enabled, plate.supple.collider = False, True
+    assert captured().contact.passing is None
+    one.supple.touches = group("With Two", two)
+    assert passing_names() == {frozenset("AC"), frozenset(("A", "Plate"))}
+    two.supple.touches = group("With Three", three)
+    assert passing_names() == {
+        *map(frozenset, ("AC", "AB")),
+        *(frozenset((name, "Plate")) for name in "AB"),
+    }
+    plate.supple.touches = group("With None")
+    assert {frozenset(("C", "Plate"))} <= passing_names()
+
+
+def test_a_collection_that_allows_all_changes_nothing(scene, add_body):
+    one, two = add_body("A"), add_body("B", location=(3, 0, 0))
+    one.supple.touches = group("All", one, two)
+    assert captured().contact.passing is None
+
+
+def test_other_members_of_a_collection_are_a_change(scene, add_body, play):
+    one, two = add_body("A"), add_body("B", location=(3, 0, 0))
+    one.supple.touches = group("Group", two)
+    play(3)
+    assert outdated.changed(one) == []
+    one.supple.touches.objects.unlink(two)
+    assert outdated.changed(one) == ["Touches"]

@@ -38,7 +38,7 @@ def test_a_collider_shows_what_its_integrator_takes(scene, add_body):
     add_body()
     plate = add("MESH")
     of_all = ["collider", "collider_friction", "percent_collider_sliding_friction"]
-    of_meshes = [*of_all, "collider_thickness"]
+    of_meshes = [*of_all, "collider_thickness", "touches"]
     of_spheres = [*of_all, "collider_restitution", "collider_penalty"]
     assert drawn(SUPPLE_PT_collisions, plate).settings == of_meshes
     scene.supple.integrator = "symplectic_euler"
@@ -67,7 +67,8 @@ def test_settings_of_contact_are_there_where_it_is_possible(scene, add_body, set
     of_scene += ["auto_friction_updates"]
     of_body = ["percent_sliding_friction", "contact_surface"]
     assert drawn(SUPPLE_PT_collisions_advanced, add("MESH")).settings == of_scene
-    assert drawn(SUPPLE_PT_collisions_advanced, body).settings == [*of_body, *of_scene]
+    of_both = [*of_body, "touches", *of_scene]
+    assert drawn(SUPPLE_PT_collisions_advanced, body).settings == of_both
     setattr(scene.supple, *setting)
     # The ground meets it all the same.
     assert drawn(SUPPLE_PT_collisions_advanced, body).settings == [*of_body, "contact"]
