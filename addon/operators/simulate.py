@@ -36,6 +36,8 @@ class SimulationOperator(WorkerOperator):
     _run: Simulation
     # The frame where the playhead was last put, or was.
     _playhead: int
+    # Whether the frames so far have begun to play.
+    _has_played = False
 
     def take_in(self, context: bpy.types.Context) -> None:
         """Make soft bodies and colliders before the run."""
@@ -47,12 +49,26 @@ class SimulationOperator(WorkerOperator):
         return Simulation(context)
 
     def show(self: Any, context: bpy.types.Context) -> None:
-        """The scene's playhead follows the newest frame, until the user puts it elsewhere or plays
-        the animation."""
+        """The scene's playhead follows the newest frame, or the frames so far play again and again,
+        until the user puts it elsewhere or stops the animation."""
         newest = played_frame(context.scene, self._run.playback.last_shown)
-        if newest != self._playhead and self._leads_playhead(context):
+        if context.scene.supple.play_while_simulating:
+            self._play_again(context, newest)
+        elif newest != self._playhead and self._leads_playhead(context):
             context.scene.frame_set(newest)
             self._playhead = newest
+
+    def _play_again(self: Any, context: bpy.types.Context, newest: int) -> None:
+        """Begin to play the frames so far, and go back to the first one after the newest."""
+        first = played_frame(context.scene, self._run.first_shown)
+        if not self._has_played and newest > first and self._leads_playhead(context):
+            self._has_played = True
+            context.scene.frame_set(first)
+            bpy.ops.screen.animation_play()
+        is_here = context.scene.session_uid == self._run.scene_uid
+        is_playing = self._has_played and context.screen.is_animation_playing
+        if is_here and is_playing and context.scene.frame_current > newest:
+            context.scene.frame_set(first)
 
     def show_result(self: Any, context: bpy.types.Context) -> None:
         """Play the frames from the first one, where the playhead has followed them to the end."""

@@ -16,6 +16,7 @@ class SUPPLE_PT_playback(ScenePanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
+        draw_panel(layout, context.scene.supple, "playback")
         if is_soft_body(context.object):
             draw_panel(layout, context.object.supple, "playback")
         layout.operator(ids.LOOP, icon="FILE_REFRESH")

@@ -294,6 +294,15 @@ SCENE = [
         changes_frames=False,
     ),
     Setting(
+        "play_while_simulating",
+        "Play While Simulating",
+        switch(),
+        "Play the frames so far again and again while more are simulated. When off, the playhead "
+        "follows the newest frame",
+        panel="playback",
+        changes_frames=False,
+    ),
+    Setting(
         "farm",
         "Farm",
         menu(FORMATS, OPEN_JOB),

@@ -25,9 +25,12 @@ class Window:
             scene_uid=scene.session_uid, playback=self.playback, first_shown=scene.frame_start
         )
         leads: Any = SUPPLE_OT_simulate._leads_playhead
+        again: Any = SUPPLE_OT_simulate._play_again
         self._operator: Any = SimpleNamespace(
             _run=run,
             _playhead=scene.frame_current,
+            _has_played=False,
+            _play_again=lambda context, newest: again(self._operator, context, newest),
             _leads_playhead=lambda context: leads(self._operator, context),
         )
 
@@ -88,6 +91,20 @@ def plays(monkeypatch) -> Mock:
     screen = SimpleNamespace(screen=SimpleNamespace(animation_play=play))
     monkeypatch.setattr(simulate, "bpy", SimpleNamespace(ops=screen))
     return play
+
+
+def test_the_frames_so_far_play_again_and_again_until_the_user_stops_them(window, plays):
+    window.scene.supple.play_while_simulating = True
+    assert window.step(1) == 1 and plays.call_count == 0
+    assert window.step(5) == 1 and plays.call_count == 1
+    window.screen.is_animation_playing = True
+    window.scene.frame_set(5)
+    assert window.step(7) == 5
+    window.scene.frame_set(8)
+    assert window.step(7) == 1
+    window.screen.is_animation_playing = False
+    window.scene.frame_set(9)
+    assert window.step(7) == 9 and plays.call_count == 1
 
 
 def test_at_the_end_the_frames_are_played_from_the_first(window, plays):
