@@ -76,6 +76,8 @@ class _CopyOperator(TimedOperator):
 
     @classmethod
     def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        if context.mode != "OBJECT":
+            return "Go back to Object Mode first."
         return motion.why_none(context)
 
     def act(self, context: bpy.types.Context) -> str:

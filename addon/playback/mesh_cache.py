@@ -263,7 +263,7 @@ def frames_of(obj: bpy.types.Object) -> Frames:
     """The frames that an object plays."""
     props = obj.supple
     return Frames(
-        props.simulated_first,
+        timing.simulated_first(obj),
         props.simulated_frames,
         props.simulated_pre_roll,
         props.simulated_vertices,

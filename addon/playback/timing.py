@@ -19,14 +19,21 @@ def place(obj: bpy.types.Object, modifier: bpy.types.Modifier, first: int) -> No
         modifier.frame_scale = speed
 
 
+def simulated_first(obj: bpy.types.Object) -> int:
+    """Return the scene frame of the first simulated frame, without the offset."""
+    playback = find_modifier(obj)
+    if obj.supple.is_property_set("simulated_first") or playback is None:
+        return int(obj.supple.simulated_first)
+    # A file of an older Supple has no offset.
+    return first_frame(playback)
+
+
 def update(obj: bpy.types.Object) -> None:
     """Play an object's frames by its settings, after these have changed."""
     playback, props = find_modifier(obj), obj.supple
     if playback is None:
         return
-    if not props.is_property_set("simulated_first"):
-        # An older file has no offset yet.
-        props.simulated_first = first_frame(playback)
+    props.simulated_first = simulated_first(obj)
     for modifier in (playback, *find_refined(obj)):
         modifier.frame_scale = props.play_speed
         place(obj, modifier, props.simulated_first)

@@ -105,3 +105,14 @@ def test_the_skinned_copy_comes_back_from_a_file(thrown: Throw, tmp_path, kind: 
     for frame, points in zip(FRAMES, expected, strict=True):
         others = world(found, frame + later)[order]
         np.testing.assert_allclose(others, points, rtol=0, atol=1e-5 * size)
+
+
+def test_an_object_that_is_edited_has_to_be_left_first(thrown: Throw) -> None:
+    obj = thrown()
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="EDIT")
+    for operator in (bpy.ops.supple.make_bones, bpy.ops.supple.move_origins):
+        with pytest.raises(RuntimeError, match=r"Go back to Object Mode first\."):
+            operator()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert bpy.ops.supple.make_bones.poll()

@@ -9,6 +9,7 @@ import pytest
 
 from supple.addon import actions
 from supple.addon.modifiers import find_modifier, find_refined, simulated_start
+from supple.addon.playback import mesh_cache
 from supple.addon.playback.mesh_cache import Playback
 from supple.addon.reports import outdated
 
@@ -76,3 +77,13 @@ def test_a_body_starts_from_the_frame_that_is_shown(scene, add_body, play):
     obj.supple.play_speed, obj.supple.play_offset = 0.5, 3
     assert actions.take_start(obj, obj, 8) == ("Cube starts as Cube is at frame 8. Simulate again.")
     assert obj.supple.start_run_frame == 2
+
+
+def test_a_file_of_an_older_version_knows_where_its_frames_began(scene, add_body, play):
+    obj = add_body()
+    play(LAST)
+    obj.supple.property_unset("simulated_first")
+    assert mesh_cache.frames_of(obj).first == 1
+    obj.supple.play_offset = 4
+    assert find_modifier(obj).frame_start == 5.0
+    assert mesh_cache.frames_of(obj).first == 1
