@@ -26,8 +26,8 @@ IndexArray = NDArray[np.intp]
 INFLUENCES = 4
 #: Rounds of weights and bones. Twice as many lower the error of a squeezed monkey by a tenth.
 ROUNDS = 5
-# The number of entries of Gram matrices at once.
-_CHUNK_ENTRIES = 2_000_000
+# The number of entries of Gram matrices at once, so that a step is short.
+_CHUNK_ENTRIES = 200_000
 # The ridge, as a ratio to the trace, that tells bones with the same motion apart.
 _RIDGE_RATIO = 1e-10
 
@@ -58,17 +58,9 @@ def fit_bones(rest: FloatArray, path: FloatArray, count: int) -> Generator[float
     """
     centres, count = path.mean(axis=1), min(count, len(rest))
     fit = _Fit(rest, path - centres[:, None], count)
-    done = iter(np.linspace(0.0, 1.0, count + 2 * ROUNDS + 1))
-    for bone in range(count):
-        yield float(next(done))
-        fit.add_bone(bone)
-    for _ in range(ROUNDS):
-        yield float(next(done))
-        fit.update_weights()
-        yield float(next(done))
-        fit.update_bones()
-    fit.update_weights()
-    errors = np.linalg.norm(fit.blended() - fit.path, axis=2)
+    for number, _ in enumerate(fit.steps()):
+        yield number / fit.step_count
+    errors = np.linalg.norm(fit.blended - fit.path, axis=2)
     return Skinning(fit.weights, fit.rotations, fit.offsets + centres[:, None], errors)
 
 
@@ -80,6 +72,21 @@ class _Fit:
         self.offsets = np.empty((frames, count, 3))
         self.weights = np.zeros((len(rest), count))
         self._errors = np.full(len(rest), np.inf)
+        #: (F, V, 3) the vertices as all bones move them.
+        self.blended = np.zeros_like(path)
+        self._chunk = max(_CHUNK_ENTRIES // count**2, 1)
+        chunks = -(-len(rest) // self._chunk)
+        self.step_count = count + ROUNDS * (chunks + count) + chunks
+
+    def steps(self) -> Iterator[None]:
+        """Fit all; yield before each of ``step_count`` pieces of the work."""
+        for bone in range(self.weights.shape[1]):
+            yield
+            self.add_bone(bone)
+        for _ in range(ROUNDS):
+            yield from self.update_weights()
+            yield from self.update_bones()
+        yield from self.update_weights()
 
     def add_bone(self, bone: int) -> None:
         """Begin a bone at the vertex that the earlier ones move worst, and give it the vertices
@@ -106,18 +113,11 @@ class _Fit:
         moved: FloatArray = turned + self.offsets[:, bone, None]
         return moved
 
-    def blended(self) -> FloatArray:
-        """(F, V, 3) the vertices as all bones move them."""
-        points = np.zeros_like(self.path)
-        for bone in range(self.weights.shape[1]):
-            moved = np.flatnonzero(self.weights[:, bone])
-            points[:, moved] += self.weights[moved, bone, None] * self._moved_by(bone, moved)
-        return points
-
-    def update_bones(self) -> None:
+    def update_bones(self) -> Iterator[None]:
         """Find the motion of one bone after the other, each with the weights of all."""
-        blended = self.blended()
+        blended = self.blended
         for bone in range(self.weights.shape[1]):
+            yield
             moved = np.flatnonzero(self.weights[:, bone])
             if len(moved) == 0:
                 errors = ((blended - self.path) ** 2).sum(axis=(0, 2))
@@ -138,7 +138,7 @@ class _Fit:
             self.offsets[:, bone] = middles - rotations @ centre
             blended[:, moved] = others + weight[:, None] * self._moved_by(bone, moved)
 
-    def update_weights(self) -> None:
+    def update_weights(self) -> Iterator[None]:
         """Find the weights of each vertex for the motions of all bones."""
         frames, count = self.offsets.shape[:2]
         # The points that a vertex has by each bone are linear in its homogeneous position.
@@ -146,9 +146,9 @@ class _Fit:
         columns = motions.transpose(0, 2, 1, 3).reshape(3 * frames, 4 * count)
         products = (columns.T @ columns).reshape(count, 4, count, 4)
         products = products.transpose(1, 3, 0, 2).reshape(16, count**2)
-        chunk = max(_CHUNK_ENTRIES // count**2, 1)
-        for first in range(0, len(self.rest), chunk):
-            part = slice(first, first + chunk)
+        for first in range(0, len(self.rest), self._chunk):
+            yield
+            part = slice(first, first + self._chunk)
             points = np.pad(self.rest[part], ((0, 0), (0, 1)), constant_values=1.0)
             outer = (points[:, :, None] * points[:, None]).reshape(-1, 16)
             gram = (outer @ products).reshape(-1, count, count)
@@ -156,6 +156,14 @@ class _Fit:
             loads = (target @ columns).reshape(-1, count, 4)
             right = np.einsum("vba,va->vb", loads, points)
             self.weights[part] = _sparse_weights(gram, right, self.weights[part])
+            self._blend(part)
+
+    def _blend(self, vertices: slice) -> None:
+        """Move some vertices by all bones."""
+        self.blended[:, vertices] = 0.0
+        for bone in range(self.weights.shape[1]):
+            moved = vertices.start + np.flatnonzero(self.weights[vertices, bone])
+            self.blended[:, moved] += self.weights[moved, bone, None] * self._moved_by(bone, moved)
 
 
 def _sparse_weights(gram: FloatArray, right: FloatArray, start: FloatArray) -> FloatArray:
@@ -168,7 +176,7 @@ def _sparse_weights(gram: FloatArray, right: FloatArray, start: FloatArray) -> F
     values = _values(gram, right, weights)
     rows, count = np.arange(len(weights)), weights.shape[1]
     while len(rows):
-        slopes = np.einsum("vbc,vc->vb", gram[rows], weights[rows]) - right[rows]
+        slopes = (gram[rows] @ weights[rows, :, None])[:, :, 0] - right[rows]
         heaviest = np.argsort(-weights[rows], axis=1, kind="stable")[
             :, : min(INFLUENCES, count) - 1
         ]
@@ -186,8 +194,9 @@ def _sparse_weights(gram: FloatArray, right: FloatArray, start: FloatArray) -> F
 
 
 def _values(gram: FloatArray, right: FloatArray, weights: FloatArray) -> FloatArray:
-    values: FloatArray = np.einsum("vb,vbc,vc->v", weights, gram, weights, optimize=True)
-    return values - 2.0 * np.einsum("vb,vb->v", right, weights)
+    products = (gram @ weights[:, :, None])[:, :, 0]
+    values: FloatArray = np.einsum("vb,vb->v", weights, products - 2.0 * right)
+    return values
 
 
 def _simplex_minimum(gram: FloatArray, right: FloatArray) -> FloatArray:
