@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from supple.core.kernels.contact_islands import Islands, distribute, find_islands
+from supple.core.kernels.contact_islands import Islands, _pass, distribute, find_islands
 from supple.core.kernels.contact_islands import relax_islands as relax_islands_or_halves
 from supple.core.kernels.flat_tets import no_flat_tets, relax_flat
 from supple.tests.core.kernels.linear_contacts import (
@@ -240,6 +240,23 @@ def test_it_ends_after_a_pass_with_little_work(has_halves) -> None:
     done = (((end - wanted) ** 2).sum(1) / mobility).sum()
     assert (((moves - end) ** 2).sum(1) / mobility).sum() < 0.05 * done
     assert np.linalg.norm(forces - final) < 0.2 * np.linalg.norm(final)
+
+
+def test_a_pass_says_how_much_it_did() -> None:
+    """It is measured by the energy of forces, of contacts and of flat tets."""
+    tets, own, mobility, moves = pressed([0.1, 0.3, 5.0])
+    tets.forces[:], own.forces[:] = 0.3, (0.2, 0.1, 0.0)
+    before = own.forces.copy(), tets.forces.copy()
+    rows = np.arange(3)
+    rest = (own, tets, FLOOR, mobility, moves, np.zeros(len(mobility), np.int64), 1, 0.2)
+    solved, moved, changed, grown = _pass(rows, 0, 3, rows, 0, 3, *rest)
+    assert (solved, moved) == (3, 2)
+    pairs = list(zip((own, tets), before, strict=True))
+    change = sum((part.compliances * (part.forces - old) ** 2).sum() for part, old in pairs)
+    growth = sum((part.compliances * (part.forces**2 - old**2)).sum() for part, old in pairs)
+    assert all((part.forces != old).any() for part, old in pairs)
+    assert changed == pytest.approx(change, rel=1e-12)
+    assert grown == pytest.approx(growth, rel=1e-12)
 
 
 def test_beside_a_halved_island_all_others_are_relaxed() -> None:
