@@ -13,12 +13,10 @@ from ..assembly.block_matrix import BlockMatrix
 from ..kernels.collisions import POINT_EDGE, POINT_FACE, POINTS
 from ..math3.closest_points import CROSSING, END, INSIDE
 from ..potentials import TimeStep
-from ..potentials.contact.detection import Detection
+from ..potentials.contact.collision_detection import Detection
 from ..potentials.contact.mesh_contact import STICK_SPEED_RATIO
-from ..potentials.contact.normal_collisions import NormalCollisions
-from ..potentials.contact.stencils import assembled
-from ..potentials.contact.surface import CollisionSurface
-from ..potentials.contact.topology import Indices, Points, Values
+from ..potentials.contact.normal_collisions import NormalCollisions, assembled
+from ..potentials.contact.surface import CollisionSurface, Indices, Points, Values
 from ..scene.contact_distances import contact_distances, pair_distances
 from ..scene.friction import MIN_SLIDE_RATIO, NO_FRICTION, slide_stiffness
 from ..system import System

@@ -30,7 +30,7 @@ from ..kernels.ground_constraints import find_ground
 from ..kernels.step_nodes import end_step, write_fixed_moves, write_nodes
 from ..potentials.contact import accepted_moves
 from ..potentials.contact.barrier import physical_stiffness
-from ..potentials.contact.detection import MIN_DISTANCE_ROUNDINGS, Detection
+from ..potentials.contact.collision_detection import MIN_DISTANCE_ROUNDINGS, Detection
 from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.truncated_motion import PAIRS_PER_THREAD, TruncatedMotion, longest_move

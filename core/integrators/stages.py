@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..potentials.contact.topology import Points
+from ..potentials.contact.surface import Points
 from ..potentials.potential import Past
 from ..system import System
 from .rigid_frames import RigidFrames, RigidMotion

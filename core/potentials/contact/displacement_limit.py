@@ -6,8 +6,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .surface import CollisionSurface
-from .topology import Points, Values
+from .surface import CollisionSurface, Points, Values
 
 # In mean edges: the number of swept candidates grows with the cube of the displacement.
 MAX_DISPLACEMENT_RATIO = 4.0

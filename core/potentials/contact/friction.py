@@ -12,9 +12,8 @@ from scipy import sparse
 
 from ...scene.friction import MIN_SLIDE_RATIO, Coefficients, f0, slide_stiffness
 from .barrier import ContactBarrier
-from .stencils import HessianFactors, Stencils
-from .surface import CollisionSurface
-from .topology import Points, Values
+from .normal_collisions import HessianFactors, Stencils
+from .surface import CollisionSurface, Points, Values
 
 # A relaxed update leaves out pairs with less than this ratio of the largest force.
 MIN_FORCE_RATIO = 1e-3

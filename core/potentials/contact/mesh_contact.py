@@ -23,14 +23,12 @@ from ..potential import Potential, TimeStep
 from . import accepted_moves
 from .approach_limit import ApproachLimit
 from .barrier import AdaptiveStiffness, ContactBarrier, physical_stiffness
-from .detection import MIN_DISTANCE_ROUNDINGS, Detection
+from .collision_detection import MIN_DISTANCE_ROUNDINGS, Detection
 from .displacement_limit import DisplacementLimit
 from .friction import ContactFriction
-from .normal_collisions import NormalCollisions
+from .normal_collisions import NormalCollisions, Stencils, assembled
 from .persistent_candidates import PersistentCandidates
-from .stencils import Stencils, assembled
-from .surface import CollisionSurface
-from .topology import Points, Values
+from .surface import CollisionSurface, Points, Values
 from .truncated_motion import TruncatedMotion, longest_move
 
 # Distances up to this ratio of the one that shrank the most count as blocked, too.

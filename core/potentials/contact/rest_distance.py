@@ -7,9 +7,8 @@ import numpy as np
 
 from ...compiled import use_threads
 from ...kernels.rest_distance import activation_distances
-from .candidates import Candidates
-from .surface import CollisionSurface
-from .topology import Values
+from .collision_detection import Candidates
+from .surface import CollisionSurface, Values
 
 PAIRS_PER_THREAD = 2_000
 

@@ -22,7 +22,7 @@ from supple.core.kernels.contact_constraints import (
 )
 from supple.core.kernels.contact_relaxation import surface_proximal
 from supple.core.kernels.continuous_collision import CandidateStencils
-from supple.core.potentials.contact.broad_phase import BroadPhase
+from supple.core.potentials.contact.collision_detection import BroadPhase
 from supple.tests.core.kernels.linear_contacts import barrier_of, matrix
 from supple.tests.core.kernels.loose_parts import (
     dense,

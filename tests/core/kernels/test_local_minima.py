@@ -13,7 +13,7 @@ from supple.core.kernels.local_minima import RAMP_SINE, edge_weight, face_weight
 from supple.core.math3.closest_points import CROSSING, FACE_INSIDE, code_of_edges, place_on_face
 from supple.core.math3.closest_points import between_edges as difference_of_edges
 from supple.core.math3.closest_points import from_face as difference_from_face
-from supple.core.potentials.contact.topology import Topology, topology
+from supple.core.potentials.contact.surface import Topology, topology
 
 Points = np.ndarray
 

@@ -8,7 +8,7 @@ import pytest
 
 from supple.core.kernels.contact_constraints import Constraints
 from supple.core.kernels.continuous_collision import CandidateStencils
-from supple.core.potentials.contact.topology import topology
+from supple.core.potentials.contact.surface import topology
 from supple.tests.core.kernels.loose_parts import found_at, laws_of
 
 UP = np.array([0.0, 0.0, 1.0])

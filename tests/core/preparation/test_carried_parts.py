@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from supple.core import Collider, Contact, Ground, Scene, SoftBody, SurfaceMesh
-from supple.core.potentials.contact.detection import Detection
+from supple.core.potentials.contact.collision_detection import Detection
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.preparation.carried_parts import SMALL_RATIO, carried_parts
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from supple.core.compiled import numba
-from supple.core.potentials.contact.broad_phase import BroadPhase
-from supple.core.potentials.contact.candidates import Candidates
+from supple.core.potentials.contact.collision_detection import BroadPhase, Candidates
 from supple.verification.meshes import block
 
 kit: Any = pytest.importorskip("ipctk")

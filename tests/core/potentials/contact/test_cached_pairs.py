@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from supple.core.potentials.contact.broad_phase import BroadPhase, Sweep
-from supple.core.potentials.contact.cached_pairs import MARGIN_RATIO, CachedPairs
-from supple.core.potentials.contact.candidates import Candidates
+from supple.core.potentials.contact.collision_detection import (
+    MARGIN_RATIO,
+    BroadPhase,
+    CachedPairs,
+    Candidates,
+    Sweep,
+)
 from supple.verification.meshes import block
 
 PLATE = block((8, 8, 1), (1.0, 1.0, 0.1))

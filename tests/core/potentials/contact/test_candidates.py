@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.potentials.contact.candidates import Candidates
+from supple.core.potentials.contact.collision_detection import Candidates
 
 KNOWN = Candidates(
     np.array([[0, 3], [1, 2], [7, 9]], dtype=np.int32),

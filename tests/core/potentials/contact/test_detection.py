@@ -9,7 +9,7 @@ import torch
 
 from supple.core import Collider, Contact, Scene, SoftBody
 from supple.core.kernels.rest_distance import SEARCH_RADIUS_RATIO
-from supple.core.potentials.contact.detection import Detection
+from supple.core.potentials.contact.collision_detection import Detection
 from supple.core.potentials.contact.mesh_contact import MeshContact
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.tests.core.potentials.contact.close_bodies import (

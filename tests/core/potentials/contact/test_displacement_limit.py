@@ -9,8 +9,7 @@ from supple.core.potentials.contact.displacement_limit import (
     MAX_DISPLACEMENT_RATIO,
     DisplacementLimit,
 )
-from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.potentials.contact.topology import Points
+from supple.core.potentials.contact.surface import CollisionSurface, Points
 from supple.verification.meshes import block
 
 LARGE, SMALL = block((1, 1, 1), (10.0,) * 3), block((1, 1, 1), (0.01,) * 3, (-1.0, 0.0, 0.0))

@@ -9,8 +9,8 @@ import pytest
 
 from supple.core.errors import InstabilityError
 from supple.core.kernels.collisions import POINTS
-from supple.core.potentials.contact.stencils import assembled
-from supple.core.potentials.contact.topology import Points
+from supple.core.potentials.contact.normal_collisions import assembled
+from supple.core.potentials.contact.surface import Points
 from supple.tests.core.potentials.contact.close_parts import (
     FAR,
     FENCE,

@@ -9,9 +9,8 @@ import pytest
 from supple.core import Collider, Contact, Scene, SoftBody
 from supple.core.potentials.contact.barrier import ContactBarrier
 from supple.core.potentials.contact.friction import ContactFriction
-from supple.core.potentials.contact.stencils import Stencils, assembled
-from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.potentials.contact.topology import Points
+from supple.core.potentials.contact.normal_collisions import Stencils, assembled
+from supple.core.potentials.contact.surface import CollisionSurface, Points
 from supple.core.scene.friction import FrictionTable
 from supple.tests.core.potentials.contact.close_parts import collisions_at
 from supple.verification.meshes import block

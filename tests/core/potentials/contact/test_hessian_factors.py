@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.potentials.contact.stencils import HessianFactors, assembled
+from supple.core.potentials.contact.normal_collisions import HessianFactors, assembled
 
 COUNT = 9
 

@@ -9,7 +9,7 @@ import torch
 
 from supple.core import Collider, Contact, Scene, SoftBody
 from supple.core.potentials.contact.mesh_contact import MeshContact
-from supple.core.potentials.contact.stencils import assembled
+from supple.core.potentials.contact.normal_collisions import assembled
 from supple.tests.core.potentials.contact.close_bodies import (
     DART,
     FORMULATIONS,

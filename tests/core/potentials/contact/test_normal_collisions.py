@@ -10,11 +10,9 @@ from scipy.spatial.transform import Rotation
 from supple.core import Collider, Contact, Scene, SoftBody, TetMesh
 from supple.core.math3.closest_points import CROSSING
 from supple.core.potentials.contact.barrier import ContactBarrier
-from supple.core.potentials.contact.candidates import Candidates
-from supple.core.potentials.contact.normal_collisions import NormalCollisions
-from supple.core.potentials.contact.stencils import Stencils
-from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.potentials.contact.topology import Points
+from supple.core.potentials.contact.collision_detection import Candidates
+from supple.core.potentials.contact.normal_collisions import NormalCollisions, Stencils
+from supple.core.potentials.contact.surface import CollisionSurface, Points
 from supple.tests.core.potentials.contact.reference import (
     own_weights,
     potential_of,

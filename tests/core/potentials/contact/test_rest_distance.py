@@ -11,14 +11,11 @@ import torch
 from supple.core import Collider, Contact, ContactSurface, Scene, SoftBody, TetMesh
 from supple.core.kernels.collisions import POINTS
 from supple.core.kernels.rest_distance import REST_DISTANCE_RATIO
-from supple.core.potentials.contact.broad_phase import BroadPhase
-from supple.core.potentials.contact.candidates import Candidates
 from supple.core.potentials.contact.clearance import Clearance
-from supple.core.potentials.contact.detection import Detection
+from supple.core.potentials.contact.collision_detection import BroadPhase, Candidates, Detection
 from supple.core.potentials.contact.normal_collisions import NormalCollisions
 from supple.core.potentials.contact.rest_distance import pair_distances
-from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.potentials.contact.topology import Points, Values
+from supple.core.potentials.contact.surface import CollisionSurface, Points, Values
 from supple.core.scene.contact_distances import contact_distances
 from supple.tests.core.balls import ball_surface
 from supple.tests.core.potentials.contact.close_bodies import (

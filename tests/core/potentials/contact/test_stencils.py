@@ -6,7 +6,7 @@ import pytest
 
 from supple.core.kernels.collisions import POINTS
 from supple.core.math3.closest_points import CROSSING
-from supple.core.potentials.contact.topology import Points
+from supple.core.potentials.contact.surface import Points
 from supple.tests.core.potentials.contact.close_parts import (
     DART,
     FAR,
