@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..kernels.obstacle_points import SweepTrace
-from ..obstacles.barrier_step import EmbeddedBarrierStep, smallest_ratio
+from ..obstacles import EmbeddedBarrierStep, smallest_ratio
 from ..system import System
 from .ground_loops import (
     ContactGradients,

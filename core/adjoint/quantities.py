@@ -19,7 +19,7 @@ from torch import Tensor
 
 from ..materials.material import PARAMETERS
 from ..math3.torch_matrices import inverses3
-from ..obstacles.obstacles import BARRIER_STIFFNESS_RATIO
+from ..obstacles import BARRIER_STIFFNESS_RATIO
 from ..potentials import Elasticity, PrescribedPotential
 from ..potentials.attachments import STIFFNESS_FACTOR, attached_vertices
 from ..potentials.contact.barrier import YOUNG_RATIO

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from ..compiled import runs_loops, use_threads
 from ..geometry.groups import runs
-from ..geometry.segments import segment_sums
 from ..kernels.block_matrix import add_elements
+from ..math3.torch_matrices import segment_sums
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,10 +14,9 @@ from torch import Tensor
 
 from ..compiled import runs_loops
 from ..geometry.groups import grouped
-from ..geometry.segments import segment_sums
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.deformation import volume_ratios_on_cpu, write_rest_shape
-from ..math3.torch_matrices import det3, inverses3, matmul3
+from ..math3.torch_matrices import det3, inverses3, matmul3, segment_sums
 from .block_matrix import CORNER_PAIRS, BlockPattern, ElementMap
 
 # The upper triangle of a symmetric 3 × 3 matrix, row by row.

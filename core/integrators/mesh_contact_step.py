@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..compiled import use_threads
 from ..geometry.groups import free_groups
+from ..geometry.rigid_motion import keep_group_motion
 from ..kernels.contact_constraints import (
     GROUND,
     OPEN_RATIO,
@@ -40,14 +41,13 @@ from ..scene.friction import FrictionTable
 from ..state import SolverStatistics, State
 from ..system import System
 from .clocks import Clocks
+from .contact_failures import DivergenceCheck
 from .contact_nodes import (
     ground_points,
     no_constraints,
     owners_of_objects,
     step_size_owners,
 )
-from .divergence import DivergenceCheck
-from .group_motion import keep_group_motion
 
 Points = NDArray[np.float64]
 

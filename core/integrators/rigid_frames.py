@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..geometry.segments import segment_sums
+from ..math3.torch_matrices import segment_sums
 from ..potentials.carried_damping import pieces_of
 from ..potentials.nodes import Nodes
 

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BLOCKS_PER_THREAD, BlockMatrix, BlockPattern, OffPatternBlocks
 from ..compiled import use_threads
-from ..geometry.segments import segment_sums
 from ..kernels.block_matrix import add_coarse
+from ..math3.torch_matrices import segment_sums
 
 #: The vertices in a group, and the most groups: the cost of the coarse problem grows with the cube
 #: of their number.

@@ -19,8 +19,8 @@ from ..assembly.tensor_channel import TensorChannel
 from ..compiled import runs_loops
 from ..geometry.groups import components
 from ..geometry.rigid_motion import MIN_INERTIA_RATIO, angular_velocity, rigid_velocity, skew
-from ..geometry.segments import segment_sums
 from ..kernels import carried_damping as loops
+from ..math3.torch_matrices import segment_sums
 from ..scene.channel import ROUNDING
 from .attachments import attached_vertices
 from .goals import GoalSprings

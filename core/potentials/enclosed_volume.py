@@ -13,7 +13,7 @@ from torch import Tensor
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..errors import InstabilityError
-from ..geometry.segments import segment_sums
+from ..math3.torch_matrices import segment_sums
 from .potential import PrescribedPotential, TimeStep
 
 # Inflated tenfold along each axis: rubber tears sooner.

@@ -20,8 +20,8 @@ from torch import Tensor
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.groups import grouped
-from ..geometry.segments import segment_sums
 from ..geometry.tet_mesh import TetMesh
+from ..math3.torch_matrices import segment_sums
 from ..scene.forces import Fluid
 from .body_forces import Gravity
 from .potential import Potential, PrescribedPotential, TimeStep

@@ -24,9 +24,8 @@ from ..kernels.contact_constraints import (
 )
 from ..potentials import GroundBarrier
 from ..potentials.contact.barrier import ContactBarrier, physical_stiffness
-from ..potentials.contact.collision_detection import Candidates, Detection
+from ..potentials.contact.collision_detection import Candidates, Detection, pair_distances
 from ..potentials.contact.normal_collisions import NormalCollisions, Stencils
-from ..potentials.contact.rest_distance import pair_distances
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.ground import EmbeddedPoints
 from ..scene.contact_distances import contact_distances

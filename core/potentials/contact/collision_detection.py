@@ -47,7 +47,7 @@ from ...kernels.continuous_collision import (
     step_sizes,
     vertex_min_distances,
 )
-from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
+from ...kernels.rest_distance import SEARCH_RADIUS_RATIO, activation_distances
 from .surface import CollisionSurface, Points, Values
 
 IndexPairs = NDArray[np.int32]
@@ -596,3 +596,21 @@ def _search_radii(distances: Values, surface: CollisionSurface) -> Values:
     """
     least = np.where(surface.can_collide, distances, np.inf).min(axis=1)
     return 0.5 * np.where(np.isfinite(least), least, 0.0)
+
+
+def pair_distances(candidates: Candidates, surface: CollisionSurface, distances: Values) -> Values:
+    """(P,) d̂ of candidate pairs, in metres: that of their objects, and at most a quarter of the
+    distance at rest where they are parts of one.
+
+    Args:
+        surface: that they are on.
+        distances: (O, O) of every two objects.
+    """
+    dhats = np.empty(len(candidates))
+    use_threads(len(dhats), COLLISION_PAIRS_PER_THREAD)
+    activation_distances(
+        candidates.stencils(surface.edges, surface.triangles),
+        *(surface.rest, surface.topology.object_of, distances),
+        *(surface.are_joined, dhats),
+    )
+    return dhats

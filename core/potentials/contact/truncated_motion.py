@@ -24,9 +24,8 @@ from ...kernels.division import (
 from ...kernels.flat_tets import FlatTets, PressedTets, find_inverted, stop_inverted
 from ...kernels.ground_constraints import GroundLaws
 from ..height_floor import FLOOR_RATIO as MIN_HEIGHT_RATIO
-from .collision_detection import Candidates
+from .collision_detection import Candidates, pair_distances
 from .persistent_candidates import POINTS_PER_THREAD, PersistentCandidates, lengths
-from .rest_distance import pair_distances
 from .surface import CollisionSurface
 
 Points = NDArray[np.float64]

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from supple.core.integrators.group_motion import keep_group_motion
+from supple.core.geometry.rigid_motion import keep_group_motion
 
 
 def momenta(masses: Tensor, positions: Tensor, velocities: Tensor) -> np.ndarray:

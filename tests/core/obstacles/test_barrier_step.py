@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from supple.core.kernels.barrier import barrier_derivative
-from supple.core.obstacles import BarrierStep
-from supple.core.obstacles.barrier_step import barrier_proximal
+from supple.core.obstacles import BarrierStep, barrier_proximal
 from supple.core.potentials import GroundBarrier
 from supple.tests.core.rubbing import alike
 

@@ -6,9 +6,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from supple.core.obstacles import Ball, Plane
-from supple.core.obstacles.barrier_step import BarrierStep, EmbeddedBarrierStep
-from supple.core.obstacles.projection_step import EmbeddedProjectionStep
+from supple.core.obstacles import (
+    Ball,
+    BarrierStep,
+    EmbeddedBarrierStep,
+    EmbeddedProjectionStep,
+    Plane,
+)
 from supple.core.potentials import GroundBarrier
 from supple.core.potentials.ground import EmbeddedPoints
 from supple.tests.core.rubbing import alike

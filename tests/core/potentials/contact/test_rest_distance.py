@@ -12,9 +12,13 @@ from supple.core import Collider, Contact, ContactSurface, Scene, SoftBody, TetM
 from supple.core.kernels.collisions import POINTS
 from supple.core.kernels.rest_distance import REST_DISTANCE_RATIO
 from supple.core.potentials.contact.clearance import Clearance
-from supple.core.potentials.contact.collision_detection import BroadPhase, Candidates, Detection
+from supple.core.potentials.contact.collision_detection import (
+    BroadPhase,
+    Candidates,
+    Detection,
+    pair_distances,
+)
 from supple.core.potentials.contact.normal_collisions import NormalCollisions
-from supple.core.potentials.contact.rest_distance import pair_distances
 from supple.core.potentials.contact.surface import CollisionSurface, Points, Values
 from supple.core.scene.contact_distances import contact_distances
 from supple.tests.core.balls import ball_surface
