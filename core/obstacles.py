@@ -17,11 +17,9 @@ from torch import Tensor
 
 from .compiled import runs_loops
 from .geometry.tet_mesh import TetMesh
-from .kernels import obstacle_points as point_loops
 from .kernels import obstacles as loops
 from .kernels.barrier import barrier_derivatives
-from .kernels.obstacle_points import EmbeddedGround, PointForces, PointGroups
-from .kernels.obstacles import BALL, PLANE, choose_threads
+from .kernels.obstacles import BALL, PLANE, EmbeddedGround, PointForces, PointGroups, choose_threads
 from .potentials import GroundBarrier
 from .potentials.ground import EmbeddedPoints, GroundPoints, GroundVertices
 from .scene.collision_points import CollisionPoints
@@ -312,7 +310,7 @@ class EmbeddedBarrierStep:
         velocities: Tensor,
         step: float,
         impulse_times: Tensor,
-        trace: point_loops.SweepTrace | None = None,
+        trace: loops.SweepTrace | None = None,
     ) -> None:
         """See ``ObstacleStep.apply``; compiled loops fill in a trace."""
         if self.arrays is None or not runs_loops(positions):
@@ -321,10 +319,10 @@ class EmbeddedBarrierStep:
         arrays, friction = self.arrays, self._friction
         times, inverse_mass = impulse_times.numpy(), self._inverse_mass.numpy()
         ground, groups, forces = self._ground(arrays)
-        point_loops.apply_ground_barrier(
-            point_loops.Motion(positions.numpy(), velocities.numpy(), step, times, inverse_mass),
+        loops.apply_ground_barrier(
+            loops.Motion(positions.numpy(), velocities.numpy(), step, times, inverse_mass),
             *(ground, groups),
-            point_loops.GroundCoefficients(
+            loops.GroundCoefficients(
                 friction.static.numpy(), friction.kinetic.numpy(), self._has_friction
             ),
             forces,
@@ -462,7 +460,7 @@ class EmbeddedProjectionStep:
     ) -> None:
         """See ``ObstacleStep.apply``."""
         arrays = self._arrays
-        point_loops.project_points(
+        loops.project_points(
             positions.numpy(),
             velocities.numpy(),
             (arrays.corners, arrays.shares, self._inverse_mass),

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..kernels.obstacle_points import SweepTrace
+from ..kernels.obstacles import SweepTrace
 from ..obstacles import EmbeddedBarrierStep, smallest_ratio
 from ..system import System
 from .ground_loops import (

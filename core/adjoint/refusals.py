@@ -12,11 +12,8 @@ from torch import Tensor
 
 from ..errors import SceneError
 from ..integrators import Integrator
-from ..integrators.bdf2 import BDF2
-from ..integrators.implicit_euler import ImplicitEuler
-from ..integrators.runge_kutta import Midpoint, RungeKutta4
-from ..integrators.sdirk2 import SDIRK2
-from ..integrators.symplectic_euler import SymplecticEuler
+from ..integrators.explicit_integrators import Midpoint, RungeKutta4, SymplecticEuler
+from ..integrators.implicit_integrators import BDF2, SDIRK2, ImplicitEuler
 from ..materials import Linear
 from ..potentials.carried_damping import CarriedDamping
 from ..potentials.contact.mesh_contact import MeshContact

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..integrators import ImplicitEuler, Integrator
-from ..integrators.explicit_integrator import ExplicitIntegrator
+from ..integrators.explicit_integrators import ExplicitIntegrator
 from ..integrators.explicit_stepper import ExplicitStepper
 from ..integrators.implicit_stepper import ImplicitStepper
 from ..scene.scene import Scene

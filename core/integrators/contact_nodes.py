@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.contact_constraints import Constraints, Interpolation
-from ..kernels.ground_constraints import GroundLaws
+from ..kernels.contact_constraints import Constraints, GroundLaws, Interpolation
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.ground import EmbeddedPoints
 from ..system import System

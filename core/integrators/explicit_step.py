@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from ..kernels.explicit_motion import work_done
 from ..potentials import PrescribedPotential
 from ..scene.channel import ROUNDING
 from ..system import System
+from .integrator import Integrator
 from .mesh_contact_step import MeshContactStep
 from .stability import impulse_times, velocity_retention
 
@@ -290,3 +291,16 @@ def _sample_weight(since: float, until: float) -> float:
     begun = int(since * ENERGY_SAMPLES + 0.5 + ROUNDING)
     middles = int(until * ENERGY_SAMPLES + 0.5 + ROUNDING) - begun
     return middles / (ENERGY_SAMPLES * (until - since))
+
+
+class FixedStepIntegrator(Integrator):
+    """A method of single steps of a given length."""
+
+    #: The name in the interface.
+    label: ClassVar[str]
+    #: Whether its energy is bounded, so that growth tells that its steps are too long.
+    has_bounded_energy: ClassVar[bool] = True
+
+    @abstractmethod
+    def make_step(self, system: System, step: float) -> ExplicitStep:
+        """A step of ``step`` seconds."""

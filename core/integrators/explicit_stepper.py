@@ -17,8 +17,7 @@ from ..scene.soft_body import burst_warning
 from ..state import Energies, State
 from ..system import System
 from .contact_failures import DivergedStepError
-from .explicit_step import ExplicitStep
-from .fixed_step_integrator import FixedStepIntegrator
+from .explicit_step import ExplicitStep, FixedStepIntegrator
 from .integrator import TimeStepper
 from .mesh_contact_step import MeshContactStep
 from .stability import EnergyRounding

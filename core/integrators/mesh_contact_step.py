@@ -20,15 +20,15 @@ from ..kernels.contact_constraints import (
     Constraints,
     PairLaws,
     drop_inactive,
+    find_ground,
     find_pairs,
     gather,
     write_pairs,
 )
 from ..kernels.contact_islands import MIN_HALVED, find_islands, relax_islands
 from ..kernels.contact_relaxation import prescribed_work, surface_energy
+from ..kernels.explicit_motion import end_step, write_fixed_moves, write_nodes
 from ..kernels.flat_tets import FlatTets, find_flat, no_flat_tets
-from ..kernels.ground_constraints import find_ground
-from ..kernels.step_nodes import end_step, write_fixed_moves, write_nodes
 from ..potentials.contact import accepted_moves
 from ..potentials.contact.barrier import physical_stiffness
 from ..potentials.contact.collision_detection import MIN_DISTANCE_ROUNDINGS, Detection

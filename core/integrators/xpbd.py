@@ -25,9 +25,8 @@ from ..math3.torch_matrices import cofactors3, diagonalize, matmul3
 from ..potentials import Elasticity, TargetVolume
 from ..scene.integrator_table import INTEGRATORS
 from ..system import System
-from .explicit_step import ExplicitStep
+from .explicit_step import ExplicitStep, FixedStepIntegrator
 from .explicit_stepper import ExplicitStepper, refuse_contact
-from .fixed_step_integrator import FixedStepIntegrator
 
 # The default: about 2 ms at 24 frames a second.
 SUBSTEPS = 20

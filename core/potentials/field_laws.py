@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import runs_loops, use_threads
-from ..kernels.bounding_volumes import box_nodes, build_tree
+from ..kernels.broad_phase import box_nodes, build_tree
 from ..kernels.force_fields import (
     GRADIENTS,
     OCTAVES,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..geometry.box_pairs import Boxes
 from ..geometry.groups import grouped
 from ..geometry.triangle_loops import write_hits, write_near
-from ..kernels.bounding_volumes import Trees, box_nodes, build_tree, leaf_pairs, tree_pairs
+from ..kernels.broad_phase import Trees, box_nodes, build_tree, leaf_pairs, tree_pairs
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.intp]

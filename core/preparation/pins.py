@@ -10,8 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry.embedding import Embedding
-from ..geometry.inverse_distance import nearest_weights
+from ..geometry.embedding import Embedding, nearest_weights
 from ..geometry.rigid_fit import rigid_fits
 from ..scene.channel import Channel
 from ..scene.contact_settings import Collider

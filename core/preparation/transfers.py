@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..geometry.cage_fit import harmonic_extension
-from ..geometry.embedding import Embedding, embed
+from ..geometry.embedding import Embedding, embed, nearest_weights
 from ..geometry.groups import distinct_pairs, first_of_each
-from ..geometry.inverse_distance import nearest_weights
 from ..geometry.posed_tets import posed_vertices
 from ..geometry.tet_mesh import TetMesh, signed_volumes
 from ..geometry.triangles import closest_in_triangle

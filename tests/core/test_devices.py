@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from supple.core import Contact, Scene, SceneError, Simulator, SoftBody, simulator
-from supple.core.devices import CUDA_LEAST_TETS, fastest_device, find_device
 from supple.core.integrators import SymplecticEuler
+from supple.core.simulator import CUDA_LEAST_TETS, fastest_device, find_device
 from supple.verification.meshes import block
 
 #: Six tets a cell, one cell more and fewer than pays on CUDA.

@@ -24,7 +24,7 @@ from supple.core import (
     SoftBody,
     Stitches,
 )
-from supple.core.integrators.choice import NAMES, integrator_named
+from supple.core.integrators import NAMES, integrator_named
 from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import StableNeoHookean
 

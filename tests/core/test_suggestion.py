@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from supple.core.suggestion import suggestion
+from supple.core.list_file import suggestion
 
 NAMES = ["young", "poisson", "density"]
 

@@ -15,23 +15,18 @@ from numpy.typing import NDArray
 
 from ...compiled import use_threads
 from ...geometry.groups import components
-from ...kernels.bounding_volumes import (
-    Trees,
-    box_nodes,
-    box_parts,
-    box_vertices,
-    build_tree,
-    leaf_pairs,
-    mark_nodes,
-    tree_pairs,
-)
 from ...kernels.broad_phase import (
     STALE,
     UNCHANGED,
     Leaves,
     Parts,
     Trajectories,
+    Trees,
     box_moves,
+    box_nodes,
+    box_parts,
+    box_vertices,
+    build_tree,
     classify_leaves,
     collect,
     edge_edge_candidates,
@@ -39,7 +34,10 @@ from ...kernels.broad_phase import (
     find_among,
     find_near_edges,
     find_near_faces,
+    leaf_pairs,
+    mark_nodes,
     merged,
+    tree_pairs,
 )
 from ...kernels.continuous_collision import (
     CandidateStencils,

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled import use_threads
-from ...kernels.contact_constraints import Interpolation, carry
+from ...kernels.contact_constraints import GroundLaws, Interpolation, carry
 from ...kernels.division import (
     divide,
     find_collisions,
@@ -22,7 +22,6 @@ from ...kernels.division import (
     reaches,
 )
 from ...kernels.flat_tets import FlatTets, PressedTets, find_inverted, stop_inverted
-from ...kernels.ground_constraints import GroundLaws
 from ..height_floor import FLOOR_RATIO as MIN_HEIGHT_RATIO
 from .collision_detection import Candidates, pair_distances
 from .persistent_candidates import POINTS_PER_THREAD, PersistentCandidates, lengths

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from supple.core import Plasticity, Scene, SoftBody
-from supple.core.adjoint.plastic_adjoint import CompiledPlasticAdjoint, PlasticAdjoint
+from supple.core.adjoint.force_adjoint import CompiledPlasticAdjoint, PlasticAdjoint
 from supple.core.adjoint.quantities import Derivation
 from supple.core.materials import StableNeoHookean
 from supple.core.system import System

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from supple.core import Scene, SoftBody, TetMesh
-from supple.core.adjoint.conjugate_residuals import conjugate_residuals
+from supple.core.adjoint.implicit_run import conjugate_residuals
 from supple.core.adjoint.sag_free import RestShapeChange
 from supple.core.materials import CorotatedLinear, Material, StableNeoHookean
 from supple.core.system import System

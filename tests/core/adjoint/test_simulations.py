@@ -12,7 +12,7 @@ import torch
 
 from supple.core import Channel, Goals, Ground, InstabilityError, Scene, Simulator, SoftBody
 from supple.core.adjoint import settle, simulate
-from supple.core.adjoint.step_adjoint import StepAdjoint
+from supple.core.adjoint.explicit_run import StepAdjoint
 from supple.core.integrators import (
     BDF2,
     SDIRK2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.inverse_distance import nearest_weights
+from supple.core.geometry.embedding import nearest_weights
 
 LINE = np.array([[0.0, 0, 0], [1, 0, 0], [3, 0, 0], [7, 0, 0], [15, 0, 0], [31, 0, 0]])
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from supple.core import Release, Scene, Simulator, Skin, SoftBody
-from supple.core.integrators.choice import NAMES
+from supple.core.integrators import NAMES
 from supple.core.job import Job, Settings, settings, worker
 from supple.core.job import folder as job_folder
 from supple.core.job.worker import work

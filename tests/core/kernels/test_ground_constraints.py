@@ -10,9 +10,10 @@ from supple.core.integrators.contact_nodes import no_constraints
 from supple.core.kernels.contact_constraints import (
     GROUND,
     Constraints,
+    GroundLaws,
     Interpolation,
+    find_ground,
 )
-from supple.core.kernels.ground_constraints import GroundLaws, find_ground
 from supple.tests.core.kernels.linear_contacts import matrix
 from supple.tests.core.kernels.loose_parts import themselves
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from supple.core.kernels.step_nodes import end_step, write_fixed_moves, write_nodes
+from supple.core.kernels.explicit_motion import end_step, write_fixed_moves, write_nodes
 
 VERTICES, COLLIDERS = 7, 3
 

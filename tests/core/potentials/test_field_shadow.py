@@ -10,7 +10,7 @@ import torch
 from supple.core import Absorber, Channel, ForceField, Scene, Simulator, SoftBody, TetMesh
 from supple.core.geometry.triangle_loops import crossing
 from supple.core.integrators import ImplicitEuler, SymplecticEuler
-from supple.core.kernels.bounding_volumes import LEAF_SIZE
+from supple.core.kernels.broad_phase import LEAF_SIZE
 from supple.core.kernels.force_fields import is_blocked
 from supple.core.potentials.field_laws import FieldLaw, FieldShadow, _Caster
 

@@ -11,8 +11,11 @@ import pytest
 from supple.core import Collider, Contact, Ground, Scene, SoftBody, SurfaceMesh
 from supple.core.potentials.contact.collision_detection import Detection
 from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.preparation.carried_parts import SMALL_RATIO, carried_parts
-from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.core.preparation.tetrahedralize_scene import (
+    SMALL_RATIO,
+    carried_parts,
+    tetrahedralize_scene,
+)
 from supple.core.scene.contact_distances import contact_distances
 from supple.core.simulator import Simulator
 from supple.tests.core.balls import ball_surface

@@ -7,7 +7,7 @@ import numpy as np
 
 from supple.core.geometry.embedding import Embedding
 from supple.core.geometry.tet_mesh import TetMesh
-from supple.core.preparation.torn_edges import MAX_SPREAD, without_torn_edges
+from supple.core.preparation.contact_surface import MAX_SPREAD, without_torn_edges
 
 #: Two tetrahedra that have one edge in common, along z.
 MESH = TetMesh(
