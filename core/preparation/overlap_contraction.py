@@ -147,12 +147,6 @@ class InitialConfiguration:
         part._through_own = np.concatenate([through[index] for index in objects])
         return part
 
-    def surface_of(self, index: int) -> tuple[Points, NDArray[np.int32]]:
-        """(V, 3) positions and (F, 3) triangles of one object."""
-        count = len(self.bodies)
-        points = self.bodies[index].points() if index < count else self._colliders[index - count]
-        return points, self._triangles[index]
-
     def surfaces(
         self,
         positions: Sequence[Points] | None = None,

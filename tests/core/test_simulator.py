@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from supple.core import (
+    Contact,
     Ground,
     InstabilityError,
     JobError,
@@ -19,8 +20,10 @@ from supple.core import (
     Simulator,
     SoftBody,
     TetMesh,
+    simulator,
 )
 from supple.core import simulator as simulator_module
+from supple.core.assembly.tensor_channel import CachedAt
 from supple.core.integrators import (
     BDF2,
     SDIRK2,
@@ -30,7 +33,9 @@ from supple.core.integrators import (
     explicit_step,
 )
 from supple.core.materials import MODELS, NeoHookean, StableNeoHookean
-from supple.tests.core.pretended_cuda import pretended_cuda
+from supple.core.simulator import CUDA_LEAST_TETS, fastest_device, find_device
+from supple.tests.core.pretended_cuda import CUDA, pretended_cuda
+from supple.verification.meshes import block
 
 FRAME = 1.0 / 24.0
 MakeBlock = Callable[..., TetMesh]
@@ -335,3 +340,125 @@ def test_a_checkpoint_that_does_not_fit_is_refused(make_block, name, value, what
     saved = simulator.state.to_arrays() | {name: value}
     with pytest.raises(JobError, match=f"checkpoint does not fit {what}. Simulate again"):
         simulator.restore(0, {key: array for key, array in saved.items() if array is not None})
+
+
+#: Six tets a cell, one cell more and fewer than pays on CUDA.
+LARGE, SMALL = ((1, 1, CUDA_LEAST_TETS // 6 + more) for more in (1, 0))
+
+
+@pytest.fixture
+def with_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+
+
+@pytest.fixture
+def without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+def test_large_bodies_that_touch_nothing_are_for_cuda(with_cuda) -> None:
+    assert fastest_device(Scene([SoftBody(block(LARGE))])) == "cuda"
+    assert fastest_device(Scene([SoftBody(block(SMALL))])) == "cpu"
+    halves = [SoftBody(block((1, 1, LARGE[2] // 2 + 1), origin=(x, 0, 0))) for x in (0.0, 2.0)]
+    assert fastest_device(Scene(halves)) == "cuda"
+
+
+def test_what_touches_is_for_the_cpu(with_cuda) -> None:
+    assert fastest_device(Scene([SoftBody(block(LARGE))], contact=Contact())) == "cpu"
+
+
+def test_without_cuda_all_is_for_the_cpu(without_cuda) -> None:
+    assert fastest_device(Scene([SoftBody(block(LARGE))])) == "cpu"
+
+
+def test_auto_is_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+
+    def note(name: str) -> torch.device:
+        taken.append(name)
+        return torch.device("cpu")
+
+    monkeypatch.setattr(simulator, "find_device", note)
+    monkeypatch.setattr(simulator, "fastest_device", lambda scene: "the fastest")
+    for device in ("auto", "cpu"):
+        Simulator(Scene([SoftBody(block())]), device=device)
+    assert taken == ["the fastest", "cpu"]
+
+
+def test_explicit_steps_let_surfaces_meet_wherever_auto_leads(with_cuda) -> None:
+    scene = Scene([SoftBody(block())], contact=Contact())
+    assert Simulator(scene, SymplecticEuler()).system.device.type == "cpu"
+
+
+def test_asking_for_cuda_where_there_is_none_says_so(without_cuda) -> None:
+    with pytest.raises(SceneError, match=r"no CUDA device .* choose CPU or Automatic"):
+        find_device("cuda")
+
+
+def test_other_devices_are_refused() -> None:
+    with pytest.raises(SceneError, match="auto, cpu or cuda, not 'tpu'"):
+        find_device("tpu")
+    assert find_device("cpu") == torch.device("cpu")
+
+
+def test_a_value_is_computed_once_for_the_same_positions_and_anew_where_they_change() -> None:
+    computed = []
+
+    def total(positions: torch.Tensor) -> float:
+        computed.append(positions)
+        return float(positions.sum())
+
+    cached, positions = CachedAt(total), torch.ones(3)
+    assert cached(positions) == cached(positions.clone()) == 3.0
+    assert len(computed) == 1
+    positions[0] = 5.0
+    assert cached(positions) == 7.0
+    # Torch is not told of what is written through numpy.
+    positions.numpy()[0] = 6.0
+    assert cached(positions) == 8.0
+    assert len(computed) == 3
+    cached.forget()
+    assert cached(positions) == 8.0
+    assert len(computed) == 4
+
+
+def test_on_the_host_it_is_computed_each_time_where_comparing_waits_or_a_tape_is_kept() -> None:
+    computed = []
+
+    def doubled(positions: torch.Tensor) -> torch.Tensor:
+        computed.append(positions)
+        return 2.0 * positions
+
+    cached, positions = CachedAt(doubled), torch.ones(3)
+    assert cached.on_host(positions) is cached.on_host(positions.clone())
+    assert len(computed) == 1
+    taped = positions.clone().requires_grad_()
+    for count in (2, 3):
+        cached.on_host(taped).sum().backward()
+        assert len(computed) == count
+    with pretended_cuda() as device:
+        far, before = positions.to(CUDA), device.waits
+        for count in (4, 5):
+            cached.on_host(far)
+            assert len(computed) == count
+        assert device.waits == before
+
+
+FAR = np.array([1e4, -1e4, 0.0])
+
+
+def positions(origin: np.ndarray, integrator: ImplicitEuler | SymplecticEuler) -> np.ndarray:
+    """The (F, N, 3) positions of a block that is thrown on the ground, relative to its start."""
+    mesh = block((2, 2, 2), (1.0, 1.0, 1.0), (origin[0], origin[1], 0.02))
+    body = SoftBody(mesh, StableNeoHookean(1e5, 0.3), velocity=(1.0, 0.3, -1.0))
+    simulator = Simulator(Scene([body], ground=Ground()), integrator)
+    return np.stack([frame.positions[0] - origin for frame in simulator.run(8)])
+
+
+@pytest.mark.parametrize("integrator", [ImplicitEuler(), SymplecticEuler()])
+def test_ten_kilometres_from_the_origin_a_run_is_the_same_to_a_tenth_of_a_nanometre(
+    integrator,
+) -> None:
+    near, far = (positions(origin, integrator) for origin in (np.zeros(3), FAR))
+    assert np.abs(near[-1] - near[0]).max() > 0.05
+    np.testing.assert_allclose(far, near, rtol=0.0, atol=1e-10)

@@ -7,7 +7,7 @@ import torch
 
 from supple.core.adjoint.tape_contact import ClosestPoints, barrier_hessians
 from supple.tests.core.potentials.contact.close_parts import REACH, STIFFNESS
-from supple.tests.core.potentials.contact.test_distance_hessian import (
+from supple.tests.core.potentials.contact.test_normal_collisions import (
     ALL_KINDS,
     exact_hessian,
     one,
