@@ -3,9 +3,9 @@
 
 from typing import Any
 
-from . import bake, bodies, farm, fields, help, notices, presets, simulate, solver
+from . import bake, bodies, farm, fields, notices, presets, simulate, solver
 
-_FILES = (bodies, simulate, bake, fields, farm, notices, solver, presets, help)
+_FILES = (bodies, simulate, bake, fields, farm, notices, solver, presets)
 CLASSES: list[Any] = [
     each
     for file in _FILES

@@ -14,7 +14,7 @@ from supple.addon.cache import scene_cache, unused_caches
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.fingerprint import body_fingerprint
 from supple.addon.capture.scene import capture
-from supple.addon.panels.start import SUPPLE_PT_start
+from supple.addon.panels.body import SUPPLE_PT_start
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import ignored, run_reports
 from supple.core.errors import SuppleError

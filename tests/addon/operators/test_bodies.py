@@ -12,8 +12,8 @@ import pytest
 from supple.addon.capture.objects import soft_bodies
 from supple.addon.capture.scene import capture
 from supple.addon.operators.presets import FOLDER
+from supple.addon.panels.body import SUPPLE_PT_material
 from supple.addon.panels.main import SUPPLE_PT_main
-from supple.addon.panels.material import SUPPLE_PT_material
 from supple.addon.properties import selection, suited
 from supple.addon.settings.object import OBJECT
 from supple.core import Plasticity

@@ -6,15 +6,17 @@ from __future__ import annotations
 import bpy
 import pytest
 
-from supple.addon.panels.collisions import (
+from supple.addon.panels.body import (
+    SUPPLE_PT_attach,
     SUPPLE_PT_collisions,
     SUPPLE_PT_collisions_advanced,
+    SUPPLE_PT_force_fields,
+    SUPPLE_PT_forces,
     SUPPLE_PT_ground,
+    SUPPLE_PT_pins,
+    SUPPLE_PT_plasticity,
 )
-from supple.addon.panels.forces import SUPPLE_PT_force_fields, SUPPLE_PT_forces
 from supple.addon.panels.main import SUPPLE_PT_statistics
-from supple.addon.panels.material import SUPPLE_PT_plasticity
-from supple.addon.panels.pins import SUPPLE_PT_attach, SUPPLE_PT_pins
 from supple.addon.reports import ignored
 
 from ..layout import drawn
