@@ -18,14 +18,20 @@ if TYPE_CHECKING:
     from .meshing import tetrahedralize
     from .preparation.sag import default_young
     from .scene.channel import Channel
-    from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
+    from .scene.contact_settings import (
+        Attachment,
+        Collider,
+        Contact,
+        ContactSurface,
+        Ground,
+        PairFriction,
+        Sphere,
+    )
     from .scene.force_fields import Absorber, Falloff, ForceField, VelocityGrid, Wind
     from .scene.forces import Fluid
     from .scene.goals import Goals
-    from .scene.ground import Ground, Sphere
     from .scene.paint import Paint, SurfacePaint
-    from .scene.plasticity import Plasticity
-    from .scene.rest_shape import RestShape
+    from .scene.rest_shape import Plasticity, RestShape
     from .scene.scene import Scene
     from .scene.skin import Skin, SurfaceMesh
     from .scene.soft_body import SoftBody
@@ -46,13 +52,13 @@ _HOMES = {
     "Fluid": "scene.forces",
     "Frame": "simulator",
     "Goals": "scene.goals",
-    "Ground": "scene.ground",
+    "Ground": "scene.contact_settings",
     "InstabilityError": "errors",
     "JobError": "errors",
     "Paint": "scene.paint",
     "SurfacePaint": "scene.paint",
     "PairFriction": "scene.contact_settings",
-    "Plasticity": "scene.plasticity",
+    "Plasticity": "scene.rest_shape",
     "RestShape": "scene.rest_shape",
     "Release": "scene.stitches",
     "PosedStart": "scene.start",
@@ -62,7 +68,7 @@ _HOMES = {
     "Simulator": "simulator",
     "Skin": "scene.skin",
     "SoftBody": "scene.soft_body",
-    "Sphere": "scene.ground",
+    "Sphere": "scene.contact_settings",
     "Stitches": "scene.stitches",
     "SuppleError": "errors",
     "SurfaceMesh": "scene.skin",

@@ -22,10 +22,9 @@ from .kernels.barrier import barrier_derivatives
 from .kernels.obstacles import BALL, PLANE, EmbeddedGround, PointForces, PointGroups, choose_threads
 from .potentials import GroundBarrier
 from .potentials.ground import EmbeddedPoints, GroundPoints, GroundVertices
-from .scene.collision_points import CollisionPoints
-from .scene.contact_distances import ground_distance
+from .scene.collision_points import CollisionPoints, ground_distance
+from .scene.contact_settings import Ground, Sphere
 from .scene.friction import Coefficients, FrictionTable
-from .scene.ground import Ground, Sphere
 from .scene.paint import SurfacePaint
 from .scene.scene import Scene
 from .scene.soft_body import SoftBody

@@ -22,9 +22,9 @@ from .potentials.attachments import Attachments
 from .potentials.contact.surface import CollisionSurface
 from .potentials.goals import GoalSprings
 from .potentials.stitch_threads import StitchThreads
-from .preparation.attached_vertices import bearing_count, held_vertices
 from .preparation.intersections import Surfaces, find_close
-from .scene.contact_distances import attached_pair, contact_distances
+from .preparation.pins import bearing_count, held_vertices
+from .scene.collision_points import attached_pair, contact_distances
 from .scene.contact_settings import Attachment
 from .scene.forces import Force
 from .scene.scene import Scene

@@ -15,7 +15,7 @@ from .geometry.rigid_fit import rigid_fits
 from .potentials.contact.surface import CollisionSurface
 from .preparation.intersections import Surfaces, find_close
 from .preparation.pins import path_jumps
-from .scene.contact_distances import contact_distances
+from .scene.collision_points import contact_distances
 from .scene.contact_settings import Collider
 from .state import State
 from .system import System

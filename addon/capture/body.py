@@ -20,8 +20,7 @@ from ...core.job.run_start import run_start
 from ...core.materials import MODELS, Material, StVenantKirchhoff
 from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
-from ...core.scene.plasticity import Plasticity
-from ...core.scene.rest_shape import RestShape, TetRestShape
+from ...core.scene.rest_shape import Plasticity, RestShape, TetRestShape
 from ...core.scene.skin import Skin, SurfaceMesh
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.start import PosedStart, RunStart

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.geometry.triangles import compact_indices
-from ...core.scene.contact_settings import Collider
-from ...core.scene.ground import Sphere
+from ...core.scene.contact_settings import Collider, Sphere
 from ..animated import is_animated
 from ..new_mesh import new_mesh
 from ..units import exact_float

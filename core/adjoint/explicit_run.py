@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from ..integrators.explicit_integrators import ExplicitIntegrator, Midpoint, RungeKutta4
-from ..integrators.explicit_step import ExplicitStep
-from ..integrators.explicit_stepper import ExplicitStepper
+from ..integrators.explicit_stepper import ExplicitStep, ExplicitStepper
 from ..integrators.stability import decay, impulse_time
 from ..potentials.plastic_flow import ROWS
 from ..simulator import begin_frame

@@ -17,9 +17,8 @@ from ..potentials import Elasticity, Viscosity
 from ..system import System
 from .flow_loops import FlowAdjointKernel
 from .force_loops import ElasticDerivativesKernel, RestProducts, ViscousDerivativesKernel
-from .gradients import Gradients
 from .quantities import Quantities
-from .tape import TapePlasticity
+from .tape import Gradients, TapePlasticity
 
 
 @dataclass(frozen=True)

@@ -27,17 +27,15 @@ from ..potentials.enclosed_volume import TargetVolume as GasOfVolume
 from ..potentials.fluid import FluidDrag
 from ..potentials.goals import GoalDamping, GoalSprings, carried_masses
 from ..potentials.ground import GroundPoints
-from ..scene.contact_distances import contact_distances
-from ..scene.contact_settings import Collider, Contact
+from ..scene.collision_points import contact_distances
+from ..scene.contact_settings import Collider, Contact, Sphere
 from ..scene.force_fields import OWN_NUMBERS, ForceField, Wind
 from ..scene.forces import Accelerations, Drag, Fluid, Pressure, TargetVolume
 from ..scene.friction import NO_FRICTION, FrictionTable
 from ..scene.goals import GoalDampers, Goals
-from ..scene.ground import Sphere
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..system import System
-from ..tet_energies import fill
+from ..system import System, fill
 from ..tracked import is_tracked, plain, refuse_tracked, tracked
 
 #: The names of differentiable quantities in a scene.

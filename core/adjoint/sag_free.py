@@ -25,8 +25,7 @@ from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of
 from ..simulator import Simulator
-from ..system import System
-from ..tet_energies import fill
+from ..system import System, fill
 from .implicit_run import TransposedSolve, conjugate_residuals
 from .observer import Observer
 from .refusals import (

@@ -20,9 +20,8 @@ from ..scene.scene import Scene
 from ..simulator import Frame, Simulator, begin_frame
 from ..state import State
 from ..system import System
-from .equilibrium import EquilibriumAdjoint
 from .explicit_run import ExplicitRun
-from .implicit_run import ImplicitRun
+from .implicit_run import EquilibriumAdjoint, ImplicitRun
 from .quantities import Derivation, Quantities, collect
 from .refusals import (
     refuse_flow,

@@ -17,7 +17,7 @@ from ..potentials.contact.collision_detection import Detection
 from ..potentials.contact.mesh_contact import STICK_SPEED_RATIO
 from ..potentials.contact.normal_collisions import NormalCollisions, assembled
 from ..potentials.contact.surface import CollisionSurface, Indices, Points, Values
-from ..scene.contact_distances import contact_distances, pair_distances
+from ..scene.collision_points import contact_distances, pair_distances
 from ..scene.friction import MIN_SLIDE_RATIO, NO_FRICTION, slide_stiffness
 from ..system import System
 from .quantities import Quantities

@@ -11,7 +11,7 @@ from ..scene.integrator_table import INTEGRATORS
 from .adaptive import Adaptive
 from .automatic import Automatic
 from .explicit_integrators import ExplicitIntegrator, Midpoint, RungeKutta4, SymplecticEuler
-from .explicit_step import FixedStepIntegrator
+from .explicit_stepper import FixedStepIntegrator
 from .implicit_integrators import BDF2, SDIRK2, ImplicitEuler
 from .integrator import Integrator, TimeStepper
 from .xpbd import XPBD

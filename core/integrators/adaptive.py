@@ -13,8 +13,7 @@ from ..errors import InstabilityError, SceneError
 from ..state import State
 from ..system import System
 from .explicit_integrators import ExplicitIntegrator, SymplecticEuler
-from .explicit_step import ExplicitStep
-from .explicit_stepper import MAX_SUBSTEPS, refuse_contact, refuse_too_many
+from .explicit_stepper import MAX_SUBSTEPS, ExplicitStep, refuse_contact, refuse_too_many
 from .integrator import Integrator, TimeStepper
 from .stability import spectrum
 

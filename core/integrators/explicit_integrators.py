@@ -17,9 +17,10 @@ from ..errors import InstabilityError, SceneError
 from ..scene.integrator_table import INTEGRATORS
 from ..system import System
 from .contact_failures import unsupported_contact_reason
-from .explicit_step import ExplicitStep, FixedStepIntegrator
 from .explicit_stepper import (
+    ExplicitStep,
     ExplicitStepper,
+    FixedStepIntegrator,
     more_substeps,
     refuse_stiff_forces,
     refuse_too_many,

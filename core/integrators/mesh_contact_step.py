@@ -36,7 +36,7 @@ from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, Persis
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.truncated_motion import PAIRS_PER_THREAD, TruncatedMotion, longest_move
 from ..potentials.height_floor import FLOOR_RATIO, HeightFloor
-from ..scene.contact_distances import contact_distances
+from ..scene.collision_points import contact_distances
 from ..scene.friction import FrictionTable
 from ..state import SolverStatistics, State
 from ..system import System

@@ -25,8 +25,7 @@ from ..math3.torch_matrices import cofactors3, diagonalize, matmul3
 from ..potentials import Elasticity, TargetVolume
 from ..scene.integrator_table import INTEGRATORS
 from ..system import System
-from .explicit_step import ExplicitStep, FixedStepIntegrator
-from .explicit_stepper import ExplicitStepper, refuse_contact
+from .explicit_stepper import ExplicitStep, ExplicitStepper, FixedStepIntegrator, refuse_contact
 
 # The default: about 2 ms at 24 frames a second.
 SUBSTEPS = 20

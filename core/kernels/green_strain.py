@@ -34,8 +34,7 @@ from ..math3.matrices import (
     with_diagonal,
 )
 from . import elasticity
-from .elasticity import sum_at_vertices
-from .hessian import products, write_corner_blocks
+from .elasticity import products, sum_at_vertices, write_corner_blocks
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets

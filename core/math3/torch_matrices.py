@@ -20,7 +20,7 @@ Source: Smith, de Goes and Kim, "Analytic Eigensystems for Isotropic Distortion 
 Transactions on Graphics 38(1), 2019.
 
 Nothing here branches or looks at values, so that CUDA never waits. The compiled counterpart is
-``hessian.py``.
+``elasticity.py``.
 
 U and V of a singular value decomposition have no derivative where two stretches are alike, but
 energy and stress do. Their derivatives have closed forms: the stress for the energy, and the

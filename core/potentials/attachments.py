@@ -17,7 +17,7 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix, BlockPattern, OffPatternBlocks
 from ..errors import SceneError
 from ..geometry.embedding import Embedding, embed
-from ..preparation.attached_vertices import held_vertices
+from ..preparation.pins import held_vertices
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of

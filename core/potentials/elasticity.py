@@ -21,11 +21,11 @@ from ..geometry.tet_mesh import TetMesh
 from ..kernels.elasticity import (
     Constants,
     ElasticityKernel,
+    HessianKernel,
     StretchKernel,
     has_kernel,
     sum_at_vertices,
 )
-from ..kernels.hessian import HessianKernel
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..math3.torch_matrices import cofactors3
 from ..scene.rest_shape import RestShape

@@ -25,10 +25,10 @@ from ..geometry.triangles import (
     without_unreferenced,
 )
 from ..geometry.winding_number import winding_number
+from ..meshing.surface import outward_normals
 from ..scene.contact_settings import ContactSurface
 from ..scene.soft_body import SoftBody
 from .intersections import Surfaces, find_close
-from .surface_normals import outward_normals
 
 Points = NDArray[np.float64]
 Values = NDArray[np.float64]

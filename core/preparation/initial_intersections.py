@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import IntersectionError
 from ..geometry.triangle_loops import STACK_SIZE, Objects, first_in_the_way
-from ..scene.collision_points import CollisionPoints
-from ..scene.contact_distances import contact_distances, ground_distance
+from ..scene.collision_points import CollisionPoints, contact_distances, ground_distance
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from .intersection_report import IntersectingObject, IntersectionReport

@@ -13,7 +13,7 @@ from ..errors import SceneError
 from ..geometry.triangles import point_triangle_distance
 from ..geometry.winding_number import solid_angle_fraction
 from ..scene.collision_points import CollisionPoints
-from ..scene.ground import Ground, Sphere
+from ..scene.contact_settings import Ground, Sphere
 from ..scene.scene import Scene
 from ..scene.skin import SurfaceMesh
 from ..scene.start import PosedStart

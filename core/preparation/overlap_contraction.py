@@ -23,14 +23,13 @@ from ..geometry.box_pairs import Boxes
 from ..geometry.embedding import Embedding
 from ..geometry.groups import components
 from ..geometry.tet_mesh import FACES, TetMesh, signed_volumes
-from ..scene.collision_points import collider_surface
-from ..scene.contact_distances import attached_pairs
+from ..meshing.surface import vertex_normals
+from ..scene.collision_points import attached_pairs, collider_surface
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..scene.start_shape import start_positions, tet_mesh_of
 from .contact_surface import boundary_surface
 from .intersections import Intersections, Surfaces, find_close, near_others, segment_hits
-from .surface_normals import vertex_normals
 
 Points = NDArray[np.float64]
 

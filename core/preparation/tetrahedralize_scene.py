@@ -19,12 +19,11 @@ from ..geometry.tet_mesh import TetMesh
 from ..geometry.triangles import compact_indices
 from ..meshing import tetrahedralize
 from ..meshing.report import report as report_mesh
-from ..meshing.surface import check_surface, default_edge_length
+from ..meshing.surface import check_surface, default_edge_length, outward_normals
 from ..scene.contact_settings import ContactSurface
 from ..scene.scene import Scene
 from ..scene.skin import Skin, SurfaceMesh
 from ..scene.soft_body import SoftBody
-from .attached_vertices import pin_to_collider
 from .contact_surface import (
     MAX_SCENE_FACES,
     boundary_surface,
@@ -32,13 +31,13 @@ from .contact_surface import (
     without_crossings,
 )
 from .intersections import Surfaces, find_close
-from .pins import pinned_tet_vertices, transfer_path
-from .pose_transfer import with_detail, with_pose
-from .surface_normals import outward_normals
+from .pins import pin_to_collider, pinned_tet_vertices, transfer_path
 from .transfers import (
     check_rest_shape,
     transferred,
+    with_detail,
     with_painted_settings,
+    with_pose,
     with_start,
     with_tet_control,
     with_tet_rest_shape,

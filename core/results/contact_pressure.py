@@ -28,7 +28,7 @@ from ..potentials.contact.collision_detection import Candidates, Detection, pair
 from ..potentials.contact.normal_collisions import NormalCollisions, Stencils
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.ground import EmbeddedPoints
-from ..scene.contact_distances import contact_distances
+from ..scene.collision_points import contact_distances
 from ..state import State
 from ..system import System
 from .fields import Field, IsImplicit, split_by_body

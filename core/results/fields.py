@@ -15,8 +15,7 @@ from ..materials import Linear, Material
 from ..math3.torch_matrices import det3, less_mean, matmul3, trace3
 from ..potentials import Elasticity
 from ..state import State
-from ..system import System
-from ..tet_energies import fill
+from ..system import System, fill
 from .table import RESULTS, in_order
 
 

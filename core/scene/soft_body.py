@@ -21,8 +21,7 @@ from .contact_settings import ContactSurface, TouchingChoice, check_friction
 from .forces import Accelerations, BodyForce, Drag, Pressure, TargetVolume
 from .goals import GoalDampers, Goals, Support
 from .paint import SurfacePaint
-from .plasticity import Plasticity
-from .rest_shape import RestShape, TetControl, TetRestShape
+from .rest_shape import Plasticity, RestShape, TetControl, TetRestShape
 from .schema import IF_THERE, check_kinds
 from .skin import Skin, SurfaceMesh, checked_pins
 from .start import PosedStart, RunStart

@@ -25,7 +25,7 @@ from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import StableNeoHookean
 from supple.core.preparation.intersections import Surfaces, find_intersections
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.contact_distances import attached_pairs
+from supple.core.scene.collision_points import attached_pairs
 from supple.tests.core.balls import ball_surface, seen_points
 
 # Beside the blocks, whose z goes from 0 to 1.

@@ -30,7 +30,7 @@ from supple.core.integrators import (
     ImplicitEuler,
     Integrator,
     SymplecticEuler,
-    explicit_step,
+    explicit_stepper,
 )
 from supple.core.materials import MODELS, NeoHookean, StableNeoHookean
 from supple.core.simulator import CUDA_LEAST_TETS, fastest_device, find_device
@@ -288,7 +288,7 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, exact, request) 
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, exact, monkeypatch) -> None:
     expected = _landing(make_block, exact, "cpu", 1)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
+    monkeypatch.setattr(explicit_stepper, "CapturedStep", lambda step: step)
     with pretended_cuda():
         found = _landing(make_block, exact, "cuda", 1)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)

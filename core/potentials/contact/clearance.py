@@ -22,7 +22,7 @@ from ...kernels.clearance import (
 )
 from ...kernels.held_pairs import Hold, limit_spreads
 from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
-from ...scene.contact_distances import contact_distances
+from ...scene.collision_points import contact_distances
 from ...scene.scene import Scene
 from .collision_detection import (
     CHUNKS,

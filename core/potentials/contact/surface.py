@@ -15,10 +15,14 @@ from ...geometry.groups import corner_areas, expand, grouped, numbered_pairs, ve
 from ...geometry.tet_mesh import TetMesh
 from ...geometry.triangles import are_valid, compact_indices
 from ...kernels.contact_constraints import Interpolation
-from ...preparation.attached_vertices import attached_vertices
 from ...preparation.intersections import Surfaces, find_close
-from ...scene.collision_points import collider_surface
-from ...scene.contact_distances import attached_pair, attached_pairs, contact_distances
+from ...preparation.pins import attached_vertices
+from ...scene.collision_points import (
+    attached_pair,
+    attached_pairs,
+    collider_surface,
+    contact_distances,
+)
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
 from ...scene.start_shape import start_positions

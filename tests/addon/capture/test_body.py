@@ -18,7 +18,7 @@ from supple.addon.capture.surfaces import base_coordinates
 from supple.addon.reports import ignored
 from supple.core.materials import MODELS
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.plasticity import Plasticity
+from supple.core.scene.rest_shape import Plasticity
 from supple.core.scene.skin import SurfaceMesh
 
 from ..conftest import set_linear

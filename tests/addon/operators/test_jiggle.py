@@ -19,7 +19,7 @@ from supple.addon.panels.main import SUPPLE_PT_main
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import ignored
 from supple.core.job import Job
-from supple.core.preparation.pose_transfer import depths
+from supple.core.preparation.transfers import depths
 
 from ..layout import drawn
 from ..rigs import key

@@ -22,7 +22,7 @@ from supple.core import (
 )
 from supple.core.adjoint import settle, simulate
 from supple.core.adjoint.explicit_run import StepAdjoint
-from supple.core.adjoint.gradients import Gradients
+from supple.core.adjoint.tape import Gradients
 from supple.core.integrators import (
     BDF2,
     SDIRK2,

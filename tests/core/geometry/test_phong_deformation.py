@@ -8,7 +8,7 @@ import pytest
 
 from supple.core import Embedding, TetMesh, embed
 from supple.core.geometry.phong_deformation import embed_smoothly, near_boundary, vertex_gradients
-from supple.core.preparation.surface_normals import outward_normals
+from supple.core.meshing.surface import outward_normals
 from supple.verification.meshes import irregular_block
 
 MATRIX = np.array([[0.3, -1.2, 0.4], [2.0, 0.1, -0.5], [0.2, 0.6, 1.5]])

@@ -16,7 +16,7 @@ from supple.core.integrators import (
     RungeKutta4,
     SymplecticEuler,
 )
-from supple.core.integrators.explicit_step import ENERGY_SAMPLES
+from supple.core.integrators.explicit_stepper import ENERGY_SAMPLES
 from supple.core.integrators.stability import spectrum
 from supple.core.kernels.posed_tets import PosedTetsKernel
 from supple.core.materials import Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff

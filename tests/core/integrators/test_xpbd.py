@@ -9,7 +9,7 @@ import torch
 
 from supple.core import Ground, Scene, SceneError, Simulator, SoftBody, TetMesh
 from supple.core import simulator as simulator_module
-from supple.core.integrators import XPBD, explicit_step, xpbd
+from supple.core.integrators import XPBD, explicit_stepper, xpbd
 from supple.core.integrators.xpbd import (
     Constraints,
     GreenStrains,
@@ -214,7 +214,7 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, request) -> None
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, monkeypatch) -> None:
     expected = _landing(make_block, "cpu", 1, substeps=2)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
+    monkeypatch.setattr(explicit_stepper, "CapturedStep", lambda step: step)
     with pretended_cuda():
         found = _landing(make_block, "cuda", 1, substeps=2)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-8)

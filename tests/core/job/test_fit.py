@@ -25,8 +25,7 @@ from supple.core.errors import DamageError
 from supple.core.integrators import BDF2, Integrator, SymplecticEuler
 from supple.core.integrators.contact_failures import DivergedStepError
 from supple.core.job import Job, Settings, fits
-from supple.core.job.fit import mean_of
-from supple.core.job.follow import Search, with_body
+from supple.core.job.fit import Search, mean_of, with_body
 from supple.core.job.run import simulator_of
 from supple.core.job.settings import digest
 from supple.core.job.worker import work

@@ -24,6 +24,7 @@ from supple.core.geometry.triangles import closest_points
 from supple.core.integrators import ImplicitEuler
 from supple.core.job.scene_file import decode, encode
 from supple.core.materials import NeoHookean
+from supple.core.meshing.surface import outward_normals
 from supple.core.preparation import tetrahedralize_scene as whole_scene
 from supple.core.preparation.contact_surface import (
     MAX_SPREAD,
@@ -36,7 +37,6 @@ from supple.core.preparation.contact_surface import (
     without_torn_edges,
 )
 from supple.core.preparation.intersections import Surfaces, find_intersections
-from supple.core.preparation.surface_normals import outward_normals
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 from ..balls import ball_surface, seen_points, soft_ball

@@ -20,7 +20,7 @@ from supple.core.preparation.initial_intersections import (
 from supple.core.preparation.intersections import find_close, find_intersections
 from supple.core.preparation.overlap_contraction import InitialConfiguration, contract_overlap
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.contact_distances import contact_distances, ground_distance
+from supple.core.scene.collision_points import contact_distances, ground_distance
 from supple.core.scene.contact_settings import Attachment, Collider, Contact, ContactSurface
 from supple.verification.meshes import block, graded_ball
 

@@ -32,7 +32,7 @@ from supple.core.preparation.tetrahedralize_scene import (
     carried_parts,
     tetrahedralize_scene,
 )
-from supple.core.scene.contact_distances import contact_distances
+from supple.core.scene.collision_points import contact_distances
 from supple.core.scene.contact_settings import ContactSurface
 from supple.core.scene.paint import Paint
 from supple.core.simulator import Simulator

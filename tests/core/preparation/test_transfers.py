@@ -34,10 +34,9 @@ from supple.core.job.run_start import run_start
 from supple.core.job.scene_file import encode
 from supple.core.job.worker import work
 from supple.core.materials import StableNeoHookean
-from supple.core.preparation.pose_transfer import depths
 from supple.core.preparation.prepared import prepare
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.preparation.transfers import tet_factors, with_painted_settings
+from supple.core.preparation.transfers import depths, tet_factors, with_painted_settings
 from supple.core.scene.channel import Channel
 from supple.core.scene.paint import PAINTED_SETTINGS
 from supple.core.scene.start_shape import start_positions, start_velocities

@@ -19,7 +19,7 @@ from supple.core.integrators import (
     Integrator,
     RungeKutta4,
     SymplecticEuler,
-    explicit_step,
+    explicit_stepper,
 )
 from supple.core.materials import StableNeoHookean
 from supple.tests.core.pretended_cuda import pretended_cuda
@@ -309,7 +309,7 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, request) -> None
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, monkeypatch) -> None:
     expected = _landing(make_block, "cpu", 2)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
+    monkeypatch.setattr(explicit_stepper, "CapturedStep", lambda step: step)
     with pretended_cuda():
         found = _landing(make_block, "cuda", 2)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)

@@ -39,7 +39,7 @@ from supple.core.integrators import (
     Midpoint,
     RungeKutta4,
     SymplecticEuler,
-    explicit_step,
+    explicit_stepper,
     stability,
 )
 from supple.core.integrators.stability import spectrum
@@ -385,7 +385,7 @@ def test_on_cuda_pressure_drag_and_fluid_meet_nothing_of_the_host(
     integrator, substeps, monkeypatch
 ) -> None:
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
+    monkeypatch.setattr(explicit_stepper, "CapturedStep", lambda step: step)
     monkeypatch.setattr(stability, "POWER_ITERATIONS", 5)
     mesh, soft = block((1, 1, 1)), StableNeoHookean(1e5, 0.3)
     swelling = Channel(np.array([0.0, 5e3]))

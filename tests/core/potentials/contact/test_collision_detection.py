@@ -27,7 +27,7 @@ from supple.core.potentials.contact.collision_detection import (
 from supple.core.potentials.contact.mesh_contact import MeshContact
 from supple.core.potentials.contact.normal_collisions import NormalCollisions
 from supple.core.potentials.contact.surface import CollisionSurface, Points, Values
-from supple.core.scene.contact_distances import contact_distances
+from supple.core.scene.collision_points import contact_distances
 from supple.tests.core.balls import ball_surface
 from supple.tests.core.potentials.contact.close_bodies import (
     DART,
