@@ -13,11 +13,11 @@ from .. import runs
 from ..capture.captured import RemovedError
 from ..capture.objects import is_soft_body
 from ..named import NAMED, named
+from ..remembered import redraw_panels
 from ..reports import intersections
 from ..runs import Run, Work
 from ..translations import translated
 from ..worker import session, solver_environment, warm_worker
-from ..worker.redraw import redraw_panels
 
 
 def _why_busy() -> str:

@@ -13,11 +13,11 @@ from bpy.props import StringProperty
 
 from ...core.errors import SuppleError
 from .. import guide, ids
+from ..remembered import redraw_panels
 from ..reports import doctor
 from ..reports.doctor import Examination, Finding
 from ..translations import translated
 from ..worker import solver_environment, warm_worker
-from ..worker.redraw import redraw_panels
 from ..worker.solver_install import (
     Installation,
     download_size,
