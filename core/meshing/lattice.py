@@ -18,10 +18,19 @@ from ..geometry.surface_tets import (
 from ..geometry.tet_mesh import TetMesh, signed_volumes
 from ..geometry.triangles import orient_consistently
 from ..geometry.winding_number import winding_number
-from .cells import CELL_VOLUME, SAMPLES_INSIDE, BccLattice, Cells, find_cells, points_in_tets
+from .cells import (
+    CELL_VOLUME,
+    SAMPLES_INSIDE,
+    BccLattice,
+    Cells,
+    VirtualMesh,
+    copy_cells,
+    find_cells,
+    joined,
+    points_in_tets,
+)
 from .shrink_wrap import boundary, shrink_wrap
 from .surface import check_budget, is_closed, signed_volume, split_long_triangles
-from .virtual_nodes import VirtualMesh, copy_cells, joined
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

@@ -15,8 +15,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..geometry.triangle_loops import measure_exits
 from ..geometry.triangles import orient_consistently
 from ..geometry.winding_number import winding_number
-from .local_thickness import MAX_BENDING_RATIO, bending_ratio
-from .surface import is_closed, signed_volume
+from .surface import MAX_BENDING_RATIO, bending_ratio, is_closed, signed_volume
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]

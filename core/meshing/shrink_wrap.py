@@ -19,8 +19,8 @@ from ..geometry.groups import equal_rows, first_of_each
 from ..geometry.surface_tets import TetsAround, barycentric_coordinates, barycentric_maps
 from ..geometry.tet_mesh import FACES
 from ..geometry.triangles import closest_in_triangle
+from .cells import VirtualMesh
 from .lattice_loops import measure, write_descent
-from .virtual_nodes import VirtualMesh
 
 FloatArray = NDArray[np.float64]
 Corners = NDArray[np.integer[Any]]

@@ -11,11 +11,10 @@ from supple.core.geometry.gas_boundary import gas_volume as gas_of
 from supple.core.geometry.tet_mesh import signed_volumes
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import StableNeoHookean
-from supple.core.meshing.cells import BccLattice
+from supple.core.meshing.cells import BccLattice, VirtualMesh
 from supple.core.meshing.lattice import join_copies
 from supple.core.meshing.report import altitudes, dihedral_angles
 from supple.core.meshing.surface import signed_volume, split_long_triangles
-from supple.core.meshing.virtual_nodes import VirtualMesh
 from supple.core.preparation.contact_surface import refined
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.scene.contact_settings import ContactSurface

@@ -10,7 +10,6 @@ from scipy.sparse import csc_array
 from scipy.sparse.linalg import spsolve
 
 from supple.core import TetMesh, tetrahedralize
-from supple.core.meshing.local_thickness import bending_ratio
 from supple.core.meshing.report import (
     altitudes,
     dihedral_angles,
@@ -18,6 +17,7 @@ from supple.core.meshing.report import (
     report,
     thin_thickness,
 )
+from supple.core.meshing.surface import bending_ratio
 from supple.verification.meshes import block
 
 from .meshes import Surface, box

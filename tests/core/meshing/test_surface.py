@@ -6,9 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.meshing import local_thickness, surface
-from supple.core.meshing.local_thickness import thin_part
-from supple.core.meshing.surface import default_edge_length
+from supple.core.meshing import surface
+from supple.core.meshing.surface import default_edge_length, thin_part
 
 from .conftest import CUBE, CUBE_TRIANGLES
 
@@ -72,7 +71,7 @@ def test_what_encloses_nothing_has_no_thickness(plane) -> None:
 
 def test_pieces_of_the_work_change_nothing(sphere, monkeypatch) -> None:
     whole = thin_part(*sphere(3), fraction=0.3)
-    monkeypatch.setattr(local_thickness, "_MAX_PAIRS", 7)
+    monkeypatch.setattr(surface, "_MAX_PAIRS", 7)
     assert thin_part(*sphere(3), fraction=0.3) == whole
 
 
