@@ -11,7 +11,10 @@ import pytest
 import torch
 
 from supple.core import (
+    Channel,
     Contact,
+    Fluid,
+    ForceField,
     Ground,
     InstabilityError,
     JobError,
@@ -20,6 +23,7 @@ from supple.core import (
     Simulator,
     SoftBody,
     TetMesh,
+    Wind,
     simulator,
 )
 from supple.core import simulator as simulator_module
@@ -27,13 +31,16 @@ from supple.core.assembly.tensor_channel import CachedAt
 from supple.core.integrators import (
     BDF2,
     SDIRK2,
+    XPBD,
     ImplicitEuler,
     Integrator,
     SymplecticEuler,
     explicit_stepper,
 )
-from supple.core.materials import MODELS, NeoHookean, StableNeoHookean
+from supple.core.job.scene_file import load_scene, save_scene
+from supple.core.materials import MODELS, CorotatedLinear, Linear, NeoHookean, StableNeoHookean
 from supple.core.simulator import CUDA_LEAST_TETS, fastest_device, find_device
+from supple.core.system import System
 from supple.tests.core.pretended_cuda import CUDA, pretended_cuda
 from supple.verification.meshes import block
 
@@ -462,3 +469,120 @@ def test_ten_kilometres_from_the_origin_a_run_is_the_same_to_a_tenth_of_a_nanome
     near, far = (positions(origin, integrator) for origin in (np.zeros(3), FAR))
     assert np.abs(near[-1] - near[0]).max() > 0.05
     np.testing.assert_allclose(far, near, rtol=0.0, atol=1e-10)
+
+
+MESH = block((1, 1, 2), (0.2, 0.2, 0.4), (0.0, 0.0, -0.3))
+HELD = np.flatnonzero(MESH.vertices[:, 2] > 0.0)
+NOWHERE = (0.0, 0.0, 0.0)
+NUMBERS = Channel(np.array([1.0, 3.0, 0.5, 2.0]))
+VECTORS = Channel(np.array([[0.0, 0, -1], [1, 0, -9], [0, 3, -2], [0, 0, -5]]))
+PATH = Channel(MESH.vertices[HELD] + 0.02 * VECTORS.samples[:, None])
+
+Change = Callable[[Channel], Channel]
+
+
+def _body(**keyed: object) -> SoftBody:
+    return SoftBody(MESH, StableNeoHookean(2e3, 0.3), **keyed)
+
+
+#: Scenes in which one thing changes, by what becomes of its channel.
+SCENES: dict[str, Callable[[Change], Scene]] = {
+    "gravity": lambda of: Scene([_body()], gravity=of(VECTORS)),
+    "accelerations": lambda of: Scene(
+        [_body(accelerations=of(VECTORS.mapped(lambda v: np.repeat(v[:, None], 12, axis=1))))]
+    ),
+    "pins": lambda of: Scene([_body(pinned=HELD, pin_path=of(PATH))]),
+    "stiffness": lambda of: Scene([_body(pinned=HELD, stiffness=of(NUMBERS))]),
+    "pressure": lambda of: Scene([_body(pressure=of(NUMBERS.mapped(lambda p: 100.0 * p)))]),
+    "target volume": lambda of: Scene(
+        [_body(target_volume=of(NUMBERS.mapped(lambda v: 1.0 + 0.1 * v)))]
+    ),
+    "drag": lambda of: Scene([_body(drag=of(NUMBERS), velocity=(1.0, 0.0, 0.0))]),
+    "wind": lambda of: Scene([_body()], forces=[Wind(of(VECTORS))], gravity=NOWHERE),
+    "drag of wind": lambda of: Scene([_body()], forces=[Wind((1.0, 0.0, 0.0), of(NUMBERS))]),
+    "field": lambda of: Scene([_body()], forces=[ForceField("wind", of(NUMBERS))]),
+    "place of a field": lambda of: Scene(
+        [_body()], forces=[ForceField("force", 2.0, origin=of(VECTORS))]
+    ),
+    "buoyancy": lambda of: Scene([_body()], forces=[Fluid(0.0)], gravity=of(VECTORS)),
+    "time": lambda of: Scene([_body()], time_scale=of(NUMBERS)),
+}
+
+
+@pytest.mark.parametrize("what", SCENES)
+def test_the_same_motion_with_more_samples_is_the_same(what: str) -> None:
+    expected, found, slower = (
+        _moved(SCENES[what](of))
+        for of in (
+            lambda channel: channel,
+            lambda channel: channel.resampled(3),
+            lambda channel: Channel(channel.resampled(3).samples),
+        )
+    )
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-7)
+    assert np.abs(slower - expected).max() > 1e-4
+
+
+def _moved(scene: Scene) -> np.ndarray:
+    *_, last = Simulator(scene, SymplecticEuler(), substeps=60).run(4)
+    return last.positions[0].numpy()
+
+
+def half_filled(mesh: TetMesh) -> TetMesh:
+    return TetMesh(mesh.vertices, mesh.tets, np.full(len(mesh.tets), 0.5))
+
+
+def final_positions(mesh: TetMesh, material, integrator) -> np.ndarray:
+    pinned = np.flatnonzero(mesh.vertices[:, 0] == 0.0).astype(np.int32)
+    body = SoftBody(mesh, material, pinned=pinned, viscosity=20.0, stiffness_damping=1e-3)
+    if isinstance(integrator, XPBD):
+        body = replace(body, viscosity=0.0, stiffness_damping=0.0)
+    *_, last = Simulator(Scene([body]), integrator, device="cpu").run(4)
+    return last.positions[0].numpy()
+
+
+@pytest.mark.parametrize("material", [StableNeoHookean(1e4, 0.4), CorotatedLinear(1e4, 0.3)])
+@pytest.mark.parametrize("integrator", [SymplecticEuler(), ImplicitEuler()])
+def test_a_body_filled_by_half_moves_as_a_full_one(make_block, material, integrator) -> None:
+    mesh = make_block((4, 2, 2), (1.0, 0.3, 0.3))
+    full = final_positions(mesh, material, integrator)
+    assert np.abs(full - mesh.vertices).max() > 0.01
+    half = final_positions(half_filled(mesh), material, integrator)
+    np.testing.assert_allclose(half, full, atol=1e-6)
+
+
+def test_constraints_of_a_body_filled_by_half_are_as_soft(make_block) -> None:
+    mesh, material = make_block((4, 2, 2), (1.0, 0.3, 0.3)), StableNeoHookean(1e4, 0.4)
+    full = final_positions(mesh, material, XPBD())
+    half = final_positions(half_filled(mesh), material, XPBD())
+    np.testing.assert_allclose(half, full, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [StableNeoHookean, CorotatedLinear, Linear])
+def test_each_tet_is_as_stiff_as_it_is_filled(make_block, model) -> None:
+    mesh = make_block((3, 2, 2))
+    fill = np.random.default_rng(7).uniform(0.1, 1.0, len(mesh.tets))
+    filled = TetMesh(mesh.vertices, mesh.tets, fill)
+    moved = mesh.vertices + 0.05 * np.random.default_rng(8).normal(size=mesh.vertices.shape)
+    positions = torch.as_tensor(np.ascontiguousarray(moved.T))
+    gradients = []
+    for own, young in ((filled, 1e4), (mesh, 1e4 * fill)):
+        scene = Scene([SoftBody(own, model(young, 0.4))], gravity=(0.0, 0.0, 0.0))
+        out = torch.zeros_like(positions)
+        System(scene, torch.device("cpu"), torch.float64).add_gradient(positions, out)
+        gradients.append(out.numpy())
+    np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-9, atol=1e-9)
+
+
+def test_a_file_keeps_what_of_each_tet_is_filled(make_block, tmp_path) -> None:
+    mesh = half_filled(make_block())
+    save_scene(tmp_path / "scene.json", Scene([SoftBody(mesh)]), {})
+    scene, _ = load_scene(tmp_path / "scene.json")
+    np.testing.assert_array_equal(scene.bodies[0].mesh.fill, mesh.fill)
+
+
+def test_a_mesh_with_other_vertices_is_filled_as_much(make_block) -> None:
+    mesh = half_filled(make_block((2, 1, 1)))
+    twice = mesh.with_vertices(2.0 * mesh.vertices)
+    np.testing.assert_allclose(twice.material_volumes, 8.0 * mesh.material_volumes)
+    np.testing.assert_array_equal(twice.tets, mesh.tets)

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from supple.core import (
+    Channel,
     Contact,
     Goals,
     Ground,
@@ -31,17 +33,18 @@ from supple.core.integrators import ImplicitEuler, RungeKutta4, SymplecticEuler
 from supple.core.job import Job, Settings, digest
 from supple.core.job.run import simulate
 from supple.core.job.run_start import run_start
-from supple.core.job.scene_file import encode
+from supple.core.job.scene_file import decode, encode
 from supple.core.job.worker import work
 from supple.core.materials import StableNeoHookean
 from supple.core.preparation.prepared import prepare
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.preparation.transfers import depths, tet_factors, with_painted_settings
-from supple.core.scene.channel import Channel
 from supple.core.scene.paint import PAINTED_SETTINGS
 from supple.core.scene.start_shape import start_positions, start_velocities
 from supple.core.system import System
 from supple.verification.meshes import block
+
+from ..test_sag_free import POINTS, TRIANGLES, bent, tail
 
 LENGTH, WIDTH = 2.0, 0.4
 
@@ -398,15 +401,22 @@ CELLS, SIDE, WEIGHT = 6, 0.6, 0.1
 CUBE = block((CELLS, CELLS, CELLS), (SIDE, SIDE, SIDE), (0.0, 0.0, 0.0))
 DEPTH = np.minimum(CUBE.vertices, SIDE - CUBE.vertices).min(axis=1)
 ON_SURFACE = np.flatnonzero(DEPTH < 1e-9)
-POINTS = CUBE.vertices[ON_SURFACE]
+PAINTED_POINTS = CUBE.vertices[ON_SURFACE]
 
 
 def body(
-    path: np.ndarray = POINTS, depth: float | None = 1.0, weights=WEIGHT, mesh: TetMesh = CUBE
+    path: np.ndarray = PAINTED_POINTS,
+    depth: float | None = 1.0,
+    weights=WEIGHT,
+    mesh: TetMesh = CUBE,
 ) -> SoftBody:
     """The cube, with goals at all points of its surface."""
-    goals = Goals(np.arange(len(POINTS)), path, weights, 3.0, sag_free=True, falloff_depth=depth)
-    return SoftBody(mesh, StableNeoHookean(2e4, 0.4), skin=Skin(POINTS, goals=goals), name="Cube")
+    goals = Goals(
+        np.arange(len(PAINTED_POINTS)), path, weights, 3.0, sag_free=True, falloff_depth=depth
+    )
+    return SoftBody(
+        mesh, StableNeoHookean(2e4, 0.4), skin=Skin(PAINTED_POINTS, goals=goals), name="Cube"
+    )
 
 
 def prepared(given: SoftBody) -> SoftBody:
@@ -449,7 +459,7 @@ def test_springs_stiffen_with_the_depth_until_they_hold(depth: float) -> None:
 
 
 def test_what_is_soft_at_the_surface_is_softer_below_it() -> None:
-    weights = np.where(POINTS[:, 0] < 0.5 * SIDE, 0.5, 0.1)
+    weights = np.where(PAINTED_POINTS[:, 0] < 0.5 * SIDE, 0.5, 0.1)
     found = stiffness(prepared(body(weights=weights)))
     below = np.isclose(DEPTH, SIDE / CELLS)
     left = found[below & (CUBE.vertices[:, 0] < 0.4 * SIDE)]
@@ -461,8 +471,8 @@ def test_what_is_pinned_at_the_surface_stays_pinned() -> None:
     given = body()
     assert given.skin is not None
     assert given.skin.goals is not None
-    held, drawn = np.arange(4), np.arange(4, len(POINTS))
-    goals = replace(given.skin.goals, vertices=drawn, targets=POINTS[drawn], weights=WEIGHT)
+    held, drawn = np.arange(4), np.arange(4, len(PAINTED_POINTS))
+    goals = replace(given.skin.goals, vertices=drawn, targets=PAINTED_POINTS[drawn], weights=WEIGHT)
     found = prepared(replace(given, skin=replace(given.skin, pinned=held, goals=goals)))
     assert set(ON_SURFACE[held]) <= set(found.pinned.tolist())
 
@@ -500,13 +510,111 @@ def test_what_has_no_inside_is_refused() -> None:
 
 def test_it_takes_goals_that_are_sag_free_of_a_skin_alone() -> None:
     with pytest.raises(SceneError, match="sag-free"):
-        Goals([0], POINTS[:1], falloff_depth=0.5)
+        Goals([0], PAINTED_POINTS[:1], falloff_depth=0.5)
     for depth in (0.0, 1.5):
         with pytest.raises(SceneError, match="above 0 and up to 1"):
-            Goals([0], POINTS[:1], sag_free=True, falloff_depth=depth)
+            Goals([0], PAINTED_POINTS[:1], sag_free=True, falloff_depth=depth)
     tet_goals = Goals([0], CUBE.vertices[:1], sag_free=True, falloff_depth=0.5)
     with pytest.raises(SceneError, match="give the falloff to those of a skin"):
         SoftBody(CUBE, goals=tet_goals)
     both = replace(body(), goals=replace(tet_goals, falloff_depth=None))
     with pytest.raises(SceneError, match="and it has both"):
         prepared(both)
+
+
+SHEAR = np.array([[0.9, 0.3, 0.0], [-0.2, 1.1, 0.4], [0.1, 0.0, 0.8]])
+
+
+def posed_prepared(body: SoftBody) -> SoftBody:
+    return tetrahedralize_scene(Scene([body]))[0].bodies[0]
+
+
+def test_an_affine_motion_takes_all_tets_along_exactly() -> None:
+    path = np.stack([POINTS, POINTS @ SHEAR.T + [1.0, 2.0, 3.0]])
+    body = posed_prepared(tail(path, reach=0.3))
+    rest = body.mesh.vertices
+    np.testing.assert_allclose(body.pose.at(0), rest, rtol=0.0, atol=1e-12)
+    expected = rest @ SHEAR.T + [1.0, 2.0, 3.0]
+    # Pieces that no point holds would stay, and so a little holds all.
+    np.testing.assert_allclose(body.pose.at(1), expected, rtol=0.0, atol=1e-5)
+
+
+def test_pins_and_goals_are_in_the_pose_and_details_are_seen_on_top() -> None:
+    path = Channel(np.stack([bent(0.01), bent(1.0), bent(2.0)]), 2)
+    body = posed_prepared(tail(path))
+    skin = body.skin
+    for fraction in (0.0, 0.5):
+        pose = body.pose.at(0, fraction)
+        np.testing.assert_array_equal(body.pin_path.at(0, fraction), pose[body.pinned])
+        carried = skin.embedding.interpolate(pose)[skin.goals.vertices]
+        np.testing.assert_allclose(skin.goals.targets.at(0, fraction), carried, atol=1e-15)
+        # It is near what was asked for.
+        wanted = path.at(0, fraction)
+        assert np.abs(skin.embedding.interpolate(pose) - wanted).max() < 0.02
+    for frame in (0, 1):
+        np.testing.assert_allclose(
+            skin.seen_at(body.pose.at(frame), None, frame), path.at(frame), rtol=0.0, atol=1e-14
+        )
+    assert np.abs(skin.detail.samples).max() > 1e-5
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_few_points_take_a_body_along_rigidly(count) -> None:
+    """Points in a plane say nothing of the direction across, and one nothing of any turn."""
+    mesh = block((1, 1, 3), (0.2, 0.2, 0.6), (1.0, 0.0, 0.0))
+    foot = np.flatnonzero(mesh.vertices[:, 2] == 0.0)[:count]
+    angles = np.array([0.0, 0.4]) if count > 1 else np.zeros(2)
+    c, s, shift = np.cos(angles), np.sin(angles), np.array([0.0, 20.0])
+    moved = np.repeat(mesh.vertices[None], 2, axis=0)
+    corner = mesh.vertices[foot[0]]
+    arms = mesh.vertices - corner
+    # About an axis across the line from the first to the second, which they do tell of.
+    moved[..., 1] = corner[1] + c[:, None] * arms[:, 1] - s[:, None] * arms[:, 2] + shift[:, None]
+    moved[..., 2] = corner[2] + s[:, None] * arms[:, 1] + c[:, None] * arms[:, 2]
+    goals = Goals(foot, moved[:, foot], sag_free=True)
+    body = posed_prepared(SoftBody(mesh, goals=goals))
+    np.testing.assert_allclose(body.pose.samples, moved, rtol=0.0, atol=2e-5)
+
+
+def test_a_second_preparation_changes_nothing() -> None:
+    body = posed_prepared(tail(np.stack([POINTS, bent(1.0)])))
+    again = posed_prepared(body)
+    np.testing.assert_array_equal(again.pose.samples, body.pose.samples)
+    np.testing.assert_array_equal(again.skin.detail.samples, body.skin.detail.samples)
+
+
+def test_goals_of_all_tet_vertices_are_the_pose() -> None:
+    mesh = block((2, 1, 1), (0.5, 0.5, 0.5), (0.0, 0.0, 0.0))
+    moved = mesh.vertices + 0.1 * np.random.default_rng(0).standard_normal(mesh.vertices.shape)
+    goals = Goals(np.arange(len(mesh.vertices)), moved, sag_free=True)
+    body = posed_prepared(SoftBody(mesh, goals=goals))
+    np.testing.assert_array_equal(body.pose.at(0), moved)
+
+
+def test_what_is_not_to_be_free_of_sag_has_no_pose() -> None:
+    body = posed_prepared(tail(bent(1.0), sag_free=False))
+    assert body.pose is None
+    assert body.skin.detail is None
+
+
+def test_files_keep_it() -> None:
+    body = posed_prepared(tail(np.stack([POINTS, bent(1.0)])))
+    arrays: dict[str, Any] = {}
+    read = decode(encode(body, "body", arrays), arrays)
+    np.testing.assert_array_equal(read.pose.samples, body.pose.samples)
+    np.testing.assert_array_equal(read.skin.detail.samples, body.skin.detail.samples)
+    assert read.skin.goals.sag_free
+    surface = SoftBody(SurfaceMesh(POINTS, TRIANGLES), skin=Skin(POINTS))
+    assert "pose" not in encode(surface, "body", {})
+    skin = tail(bent(1.0)).skin
+    assert skin is not None
+    assert skin.goals is not None
+    plain = replace(skin.goals, sag_free=False)
+    assert "sag_free" not in encode(plain, "goals", {})
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (2, 5, 3)])
+def test_a_pose_is_of_all_vertices(shape) -> None:
+    mesh = block((1, 1, 1), (0.5, 0.5, 0.5), (0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match="pose"):
+        SoftBody(mesh, pose=np.zeros(shape))
