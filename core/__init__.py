@@ -27,8 +27,7 @@ if TYPE_CHECKING:
         PairFriction,
         Sphere,
     )
-    from .scene.force_fields import Absorber, Falloff, ForceField, VelocityGrid, Wind
-    from .scene.forces import Fluid
+    from .scene.forces import Absorber, Falloff, Fluid, ForceField, VelocityGrid, Wind
     from .scene.goals import Goals
     from .scene.paint import Paint, SurfacePaint
     from .scene.rest_shape import Plasticity, RestShape
@@ -40,15 +39,15 @@ if TYPE_CHECKING:
     from .simulator import Frame, Simulator
 
 _HOMES = {
-    "Absorber": "scene.force_fields",
+    "Absorber": "scene.forces",
     "Attachment": "scene.contact_settings",
     "Channel": "scene.channel",
     "Collider": "scene.contact_settings",
     "Contact": "scene.contact_settings",
     "ContactSurface": "scene.contact_settings",
     "Embedding": "geometry.embedding",
-    "Falloff": "scene.force_fields",
-    "ForceField": "scene.force_fields",
+    "Falloff": "scene.forces",
+    "ForceField": "scene.forces",
     "Fluid": "scene.forces",
     "Frame": "simulator",
     "Goals": "scene.goals",
@@ -73,8 +72,8 @@ _HOMES = {
     "SuppleError": "errors",
     "SurfaceMesh": "scene.skin",
     "TetMesh": "geometry.tet_mesh",
-    "VelocityGrid": "scene.force_fields",
-    "Wind": "scene.force_fields",
+    "VelocityGrid": "scene.forces",
+    "Wind": "scene.forces",
     "default_young": "preparation.sag",
     "embed": "geometry.embedding",
     "tetrahedralize": "meshing",

@@ -28,8 +28,7 @@ from .scene.collision_points import attached_pair, contact_distances
 from .scene.contact_settings import Attachment
 from .scene.forces import Force
 from .scene.scene import Scene
-from .scene.soft_body import SoftBody
-from .scene.start_shape import start_positions
+from .scene.soft_body import SoftBody, start_positions
 from .scene.stitches import Release, Stitches
 from .state import State
 from .system import System

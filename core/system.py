@@ -36,8 +36,7 @@ from .potentials.posed_elasticity import PosedElasticity
 from .scene.channel import Channel
 from .scene.rest_shape import RestShape
 from .scene.scene import Scene
-from .scene.soft_body import SoftBody
-from .scene.start_shape import start_velocities
+from .scene.soft_body import SoftBody, start_velocities
 from .state import Energies, State
 
 

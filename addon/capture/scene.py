@@ -14,8 +14,7 @@ from ...core.job import Settings
 from ...core.preparation.overlap import check_surfaces
 from ...core.scene.channel import Channel
 from ...core.scene.contact_settings import Attachment, Collider, Sphere
-from ...core.scene.force_fields import Absorber, ForceField
-from ...core.scene.forces import Force
+from ...core.scene.forces import Absorber, Force, ForceField
 from ...core.scene.integrator_table import INTEGRATORS
 from ...core.scene.paint import Paint
 from ...core.scene.rest_shape import RestShape, TetRestShape

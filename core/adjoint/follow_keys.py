@@ -20,8 +20,7 @@ from ..scene import checks
 from ..scene.channel import Channel
 from ..scene.rest_shape import ControlKind
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from .observer import Observer
 from .refusals import chosen_body, refuse_scene
 from .simulations import simulate

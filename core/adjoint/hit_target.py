@@ -22,8 +22,7 @@ from ..preparation.prepared import prepare
 from ..scene import checks
 from ..scene.channel import Channel
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from ..simulator import Simulator
 from .observer import Observer
 from .refusals import chosen_body

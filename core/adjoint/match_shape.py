@@ -21,8 +21,7 @@ from ..geometry.rigid_fit import rigid_fit
 from ..integrators import Integrator
 from ..preparation.prepared import prepare
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import skin_embedding_of, start_positions
+from ..scene.soft_body import SoftBody, skin_embedding_of, start_positions
 from .observer import Observer
 from .refusals import chosen_body
 from .simulations import simulate

@@ -29,8 +29,16 @@ from ..potentials.goals import GoalDamping, GoalSprings, carried_masses
 from ..potentials.ground import GroundPoints
 from ..scene.collision_points import contact_distances
 from ..scene.contact_settings import Collider, Contact, Sphere
-from ..scene.force_fields import OWN_NUMBERS, ForceField, Wind
-from ..scene.forces import Accelerations, Drag, Fluid, Pressure, TargetVolume
+from ..scene.forces import (
+    OWN_NUMBERS,
+    Accelerations,
+    Drag,
+    Fluid,
+    ForceField,
+    Pressure,
+    TargetVolume,
+    Wind,
+)
 from ..scene.friction import NO_FRICTION, FrictionTable
 from ..scene.goals import GoalDampers, Goals
 from ..scene.scene import Scene

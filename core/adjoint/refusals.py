@@ -18,8 +18,7 @@ from ..materials import Linear
 from ..potentials.carried_damping import CarriedDamping
 from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.goals import GoalDamping, GoalSprings
-from ..scene.force_fields import ForceField
-from ..scene.forces import Fluid
+from ..scene.forces import Fluid, ForceField
 from ..scene.friction import FrictionTable
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody

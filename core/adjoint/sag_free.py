@@ -22,8 +22,7 @@ from ..potentials.elasticity import inversion_bound
 from ..preparation.prepared import prepare
 from ..scene.channel import Channel
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from ..simulator import Simulator
 from ..system import System, fill
 from .implicit_run import TransposedSolve, conjugate_residuals

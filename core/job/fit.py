@@ -34,8 +34,7 @@ from ..preparation.transfers import with_tet_control
 from ..scene.channel import Channel
 from ..scene.rest_shape import ControlKind, TetControl, TetRestShape
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, skin_embedding_of, start_positions, tet_mesh_of
 from . import Job, fits
 from .fits import (
     FollowKeys,

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..errors import JobError
 from ..scene.channel import FrameTimes
+from ..scene.soft_body import start_velocities, tet_mesh_of
 from ..scene.start import RunStart
-from ..scene.start_shape import start_velocities, tet_mesh_of
 from .folder import Job
 
 FloatArray = NDArray[np.float64]

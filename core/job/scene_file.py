@@ -27,8 +27,7 @@ from ..scene.contact_settings import (
     PairFriction,
     Sphere,
 )
-from ..scene.force_fields import Absorber, Falloff, ForceField, VelocityGrid, Wind
-from ..scene.forces import Fluid
+from ..scene.forces import Absorber, Falloff, Fluid, ForceField, VelocityGrid, Wind
 from ..scene.goals import Goals
 from ..scene.paint import Paint, SurfacePaint
 from ..scene.rest_shape import Plasticity, RestShape, TetControl, TetRestShape

@@ -15,7 +15,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear, StableNeoHookean
 from ..scene.channel import Channel
 from ..scene.contact_settings import Collider, Contact, ContactSurface, Ground
-from ..scene.force_fields import Absorber, ForceField, VelocityGrid
+from ..scene.forces import Absorber, ForceField, VelocityGrid
 from ..scene.goals import Goals
 from ..scene.rest_shape import Plasticity, RestShape
 from ..scene.scene import Scene

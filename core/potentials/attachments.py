@@ -19,8 +19,7 @@ from ..errors import SceneError
 from ..geometry.embedding import Embedding, embed
 from ..preparation.pins import held_vertices
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from .potential import Potential
 
 # The stiffness of an attachment relative to the tets around it. Its deformation is less than a

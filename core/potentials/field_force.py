@@ -17,7 +17,7 @@ from ..geometry.winding_number import winding_number
 from ..meshing.cells import points_in_tets
 from ..scene.channel import Channel
 from ..scene.contact_settings import ContactSurface
-from ..scene.force_fields import ForceField
+from ..scene.forces import ForceField
 from .field_laws import Law, Response
 from .nodes import Nodes
 from .potential import PrescribedPotential, TimeStep

@@ -33,7 +33,7 @@ from ..kernels.force_fields import (
 )
 from ..math3.torch_matrices import cofactors3
 from ..scene.channel import Channel
-from ..scene.force_fields import Absorber, ForceField, VelocityGrid
+from ..scene.forces import Absorber, ForceField, VelocityGrid
 
 FloatArray = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from ..geometry.embedding import nearest_weights
 from ..kernels.obstacles import add_spring_forces
 from ..scene.channel import Channel, FrameTimes
 from ..scene.goals import Goals
-from ..scene.start_shape import skin_embedding_of
+from ..scene.soft_body import skin_embedding_of
 from .ground import EmbeddedPoints
 from .nodes import Nodes
 from .potential import PrescribedPotential, TimeStep

@@ -18,8 +18,7 @@ from ..assembly.tensor_channel import TensorChannel
 from ..geometry.tet_mesh import TetMesh
 from ..scene.channel import Channel, FrameTimes
 from ..scene.scene import Scene
-from ..scene.soft_body import PerTet, SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import PerTet, SoftBody, start_positions, tet_mesh_of
 from .body_forces import Gravity
 from .potential import Potential
 

@@ -16,8 +16,8 @@ from ..scene.collision_points import CollisionPoints
 from ..scene.contact_settings import Ground, Sphere
 from ..scene.scene import Scene
 from ..scene.skin import SurfaceMesh
+from ..scene.soft_body import start_positions, tet_mesh_of
 from ..scene.start import PosedStart
-from ..scene.start_shape import start_positions, tet_mesh_of
 
 # The allowed penetration of bodies into an obstacle, in diagonals.
 MAX_DEPTH_RATIO = 1e-3

@@ -26,8 +26,7 @@ from ..geometry.tet_mesh import FACES, TetMesh, signed_volumes
 from ..meshing.surface import vertex_normals
 from ..scene.collision_points import attached_pairs, collider_surface
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from .contact_surface import boundary_surface
 from .intersections import Intersections, Surfaces, find_close, near_others, segment_hits
 

@@ -19,8 +19,7 @@ from ..scene import checks
 from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, skin_embedding_of, start_positions, tet_mesh_of
 
 # A corner carries less of a point that lies on the face across from it.
 NEGLIGIBLE_WEIGHT = 1e-9

@@ -31,9 +31,8 @@ from ..scene.goals import Goals
 from ..scene.paint import SurfacePaint
 from ..scene.rest_shape import RestShape
 from ..scene.skin import Skin, SurfaceMesh
-from ..scene.soft_body import SoftBody
+from ..scene.soft_body import SoftBody, skin_embedding_of, start_positions, tet_mesh_of
 from ..scene.start import RunStart
-from ..scene.start_shape import skin_embedding_of, start_positions, tet_mesh_of
 from .pins import NEGLIGIBLE_WEIGHT
 
 FloatArray = NDArray[np.float64]

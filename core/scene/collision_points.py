@@ -18,8 +18,7 @@ from ..geometry.triangles import compact_indices, without_degenerate, without_un
 from .channel import Channel
 from .contact_settings import Attachment, Collider, Ground
 from .scene import Scene
-from .soft_body import SoftBody
-from .start_shape import tet_mesh_of
+from .soft_body import SoftBody, tet_mesh_of
 
 # The least area of a point, relative to the mean area.
 MIN_AREA_RATIO = 1e-3

@@ -30,7 +30,7 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.materials import StableNeoHookean
-from supple.core.scene.start_shape import tet_mesh_of
+from supple.core.scene.soft_body import tet_mesh_of
 
 from .balls import seen_points, soft_ball
 from .boxes import BOX_TRIANGLES, box_corners

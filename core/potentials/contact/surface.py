@@ -25,7 +25,7 @@ from ...scene.collision_points import (
 )
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
-from ...scene.start_shape import start_positions
+from ...scene.soft_body import start_positions
 from ...state import State
 
 Points = NDArray[np.float64]

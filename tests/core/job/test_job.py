@@ -13,7 +13,7 @@ from supple.core.job.files import read_json, write_json
 from supple.core.job.scene_file import decode, encode
 from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.scene.contact_settings import Contact, PairFriction
-from supple.core.scene.force_fields import Absorber, ForceField
+from supple.core.scene.forces import Absorber, ForceField
 from supple.core.scene.integrator_table import INTEGRATORS
 
 from ..boxes import BOX_TRIANGLES, box_corners

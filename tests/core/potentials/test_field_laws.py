@@ -30,7 +30,7 @@ from supple.core.potentials.field_force import FieldForce
 from supple.core.potentials.field_laws import FieldLaw, FieldShadow, GradientNoise, _Caster
 from supple.core.potentials.registry import potentials_of
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.force_fields import FieldKind, Wind
+from supple.core.scene.forces import FieldKind, Wind
 from supple.core.system import System
 from supple.tests.core.pretended_cuda import pretended_cuda
 from supple.verification.meshes import block

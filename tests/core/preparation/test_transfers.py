@@ -40,7 +40,7 @@ from supple.core.preparation.prepared import prepare
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 from supple.core.preparation.transfers import depths, tet_factors, with_painted_settings
 from supple.core.scene.paint import PAINTED_SETTINGS
-from supple.core.scene.start_shape import start_positions, start_velocities
+from supple.core.scene.soft_body import start_positions, start_velocities
 from supple.core.system import System
 from supple.verification.meshes import block
 

@@ -24,7 +24,7 @@ from supple.core.job.run import simulate
 from supple.core.job.scene_file import encode, load_scene, save_scene
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.field_laws import _Numbers
-from supple.core.scene.force_fields import FALLOFF_NUMBERS, OWN_NUMBERS
+from supple.core.scene.forces import FALLOFF_NUMBERS, OWN_NUMBERS
 from supple.verification.meshes import block
 
 SETTINGS = Settings(2, device="cpu")
