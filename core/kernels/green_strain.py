@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kernels of the Green strains of tets and the forces of stresses against them.
 
-Formulas: ``torch_green_strain``, which writes the same for torch.
+Formulas: ``TorchGreenStrain``, which writes the same for torch.
 """
 
 from __future__ import annotations

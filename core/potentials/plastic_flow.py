@@ -49,9 +49,8 @@ from ..math3.torch_matrices import (
     signed_svd,
 )
 from ..scene.soft_body import PerTet, SoftBody
-from .elasticity import Elasticity
+from .elasticity import Elasticity, write_blocks
 from .potential import TimeStep
-from .torch_elasticity import write_blocks
 
 
 class TorchFlow:

@@ -22,7 +22,7 @@ from supple.core.materials import (
     StVenantKirchhoff,
 )
 from supple.core.potentials import Elasticity, elasticity
-from supple.core.potentials.torch_elasticity import TorchHessian
+from supple.core.potentials.elasticity import TorchHessian
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.tests.core.smoothness import is_smooth
