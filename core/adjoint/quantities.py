@@ -186,7 +186,6 @@ def _coefficient(place: str, item: Any, slides: bool, value: Value) -> Tensor | 
     return None if coefficient is None else value(f"{place}.{member}", coefficient)
 
 
-#: From a place in the scene, and the number there, to the tensor in its place.
 #: From the index of a body and its densities to the (n,) masses of its vertices.
 Lumped = Callable[[int, Tensor], Tensor]
 
@@ -308,9 +307,6 @@ class ForceQuantities:
             "dashpots": dashpots,
             "targets": targets.transpose(1, 2),
         }
-
-
-#: The tensor in a place of a scene, or of the number that stands there.
 
 
 class RestQuantities:

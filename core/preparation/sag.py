@@ -161,7 +161,6 @@ Flags = NDArray[np.bool_]
 #: Largest displacement, as a share of the largest distance to a pinned point, with which a pinned
 #: body bends visibly and keeps its look.
 DEFAULT_BEND = 0.15
-#: In m/s².
 
 _MAX_BOXES = 500  # of the grid
 _MAX_ACROSS = 8  # boxes along the two shorter sides, which the solve takes to the third power
