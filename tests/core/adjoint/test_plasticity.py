@@ -21,7 +21,7 @@ from supple.core.integrators import (
 )
 from supple.core.materials import CorotatedLinear, Material, StableNeoHookean
 from supple.core.system import System
-from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.tests.core.adjoint.central_differences import Values, compared
 from supple.verification.meshes import block
 
 MESH = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
@@ -66,12 +66,7 @@ def pulled(given: Values, model: type[Material] = StableNeoHookean, limit: float
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_are_those_of_central_differences(steps: str) -> None:
-    integrator, options = STEPS[steps]
-
-    def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(simulate(pulled(given), integrator, **options))
-
-    Comparison(outcome, VALUES).check(spread=1e-6)
+    compared(pulled, steps, VALUES).check(spread=1e-6)
 
 
 @pytest.mark.parametrize("steps", STEPS)
@@ -87,16 +82,11 @@ def test_most_tets_have_flowed(steps: str) -> None:
 @pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
 @pytest.mark.parametrize("case", ["another model", "at the limit", "at once"])
 def test_gradients_know_every_branch_of_the_return_map(case: str, steps: str) -> None:
-    integrator, options = STEPS[steps]
     at_once = {"creep_time": 0.0} if case == "at once" else {}
     model = CorotatedLinear if case == "another model" else StableNeoHookean
     limit = 0.02 if case == "at the limit" else 1.5
     own = {name: VALUES[name] for name in ("young", "yield_stress", "hardening", "pin_path")}
-
-    def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(simulate(pulled(given | at_once, model, limit), integrator, **options))
-
-    Comparison(outcome, own).check(spread=1e-6)
+    compared(lambda v: pulled(v | at_once, model, limit), steps, own).check(spread=1e-6)
 
 
 def test_what_does_not_yield_has_the_gradients_of_what_cannot() -> None:

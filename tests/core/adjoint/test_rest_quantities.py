@@ -36,7 +36,7 @@ from supple.core.integrators import (
 )
 from supple.core.materials import CorotatedLinear, Linear, Material, StableNeoHookean
 from supple.core.system import System
-from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.tests.core.adjoint.central_differences import Comparison, Values, compared, outcome_of
 from supple.verification.meshes import block
 
 BLOCK = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
@@ -78,27 +78,17 @@ def hanging(vertices: Any, model: type[Material] = StableNeoHookean, **members: 
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_are_those_of_central_differences(steps: str) -> None:
-    integrator, options = STEPS[steps]
-
-    def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(simulate(hanging(given["vertices"]), integrator, **options))
-
-    Comparison(outcome, {"vertices": VERTICES}).check(least=1e-5)
+    values = {"vertices": VERTICES}
+    compared(lambda v: hanging(v["vertices"]), steps, values).check(least=1e-5)
 
 
 @pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
 @pytest.mark.parametrize("model", [CorotatedLinear, Linear])
 def test_other_models_have_gradients(model: type[Material], steps: str) -> None:
     """From a start shape that is none of them."""
-    integrator, options = STEPS[steps]
     start = {"initial_positions": BLOCK.vertices, "pin_path": BLOCK.vertices[None, PINNED]}
-
-    def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(
-            simulate(hanging(given["vertices"], model, **start), integrator, **options)
-        )
-
-    Comparison(outcome, {"vertices": VERTICES}).check(least=1e-5)
+    values = {"vertices": VERTICES}
+    compared(lambda v: hanging(v["vertices"], model, **start), steps, values).check(least=1e-5)
 
 
 def test_an_equilibrium_has_gradients() -> None:

@@ -49,6 +49,7 @@ from supple.tests.core.adjoint.central_differences import (
     STEPS,
     Comparison,
     Values,
+    compared,
     outcome_of,
 )
 from supple.verification.meshes import block
@@ -90,27 +91,20 @@ def bar(given: Values, model: type[Material] = StableNeoHookean) -> Scene:
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_are_those_of_central_differences(steps: str) -> None:
-    integrator, options = STEPS[steps]
-    Comparison(lambda v: outcome_of(simulate(bar(v), integrator, **options)), VALUES).check()
+    compared(bar, steps, VALUES).check()
 
 
 @pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
 @pytest.mark.parametrize("model", [NeoHookean, CorotatedLinear, StVenantKirchhoff, Linear])
 def test_every_model_has_gradients(model: type[Material], steps: str) -> None:
-    integrator, options = STEPS[steps]
-
-    def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(simulate(bar(given, model), integrator, **options))
-
     own = {name: VALUES[name] for name in ("young", "poisson", "initial_positions")}
-    Comparison(outcome, own).check()
+    compared(lambda v: bar(v, model), steps, own).check()
 
 
 def test_gradients_of_explicit_steps_know_a_keyed_stiffness() -> None:
-    integrator, options = STEPS["symplectic Euler"]
     keyed = {"stiffness": Channel([1.0, 2.0, 0.5])}
     own = {name: VALUES[name] for name in ("young", "stiffness_damping", "viscosity")}
-    Comparison(lambda v: outcome_of(simulate(bar(v | keyed), integrator, **options)), own).check()
+    compared(lambda v: bar(v | keyed), "symplectic Euler", own).check()
 
 
 CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.023))
