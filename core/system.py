@@ -172,11 +172,7 @@ class System(Nodes):
     """
 
     def __init__(
-        self,
-        scene: Scene,
-        device: torch.device,
-        dtype: torch.dtype,
-        frame_time: float = 1.0 / 24.0,
+        self, scene: Scene, device: torch.device, dtype: torch.dtype, frame_time: float = 1.0 / 24.0
     ) -> None:
         super().__init__(scene, device, dtype, frame_time)
         energies = TetEnergies(scene.bodies, self.meshes, self.vertex_offsets, self.mass)

@@ -316,9 +316,7 @@ def _prepare(obj: bpy.types.Object, key_frames: list[int], is_absolute: bool) ->
 
 
 def _write(
-    obj: bpy.types.Object,
-    positions: Iterable[NDArray[Any]],
-    action: bpy.types.Action | None = None,
+    obj: bpy.types.Object, positions: Iterable[NDArray[Any]], action: bpy.types.Action | None = None
 ) -> None:
     keys, frames = obj.data.shape_keys, key_frames(obj)
     prefix: str = keys[RECORD]["prefix"]

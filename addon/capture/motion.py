@@ -66,10 +66,7 @@ class Recording:
     """
 
     def __init__(
-        self,
-        read: Callable[[bpy.types.Depsgraph], Samples],
-        may_change: bool,
-        per_frame: int = 1,
+        self, read: Callable[[bpy.types.Depsgraph], Samples], may_change: bool, per_frame: int = 1
     ) -> None:
         self.may_change, self.per_frame = may_change, per_frame
         self._read = read

@@ -30,14 +30,7 @@ from .captured import Capture, CapturedObject, CaptureError
 from .colliders import MeshCollider, SphereCollider
 from .control import kept_control
 from .force_fields import AbsorberRecording, FieldRecording, absorbers, acting_fields
-from .motion import (
-    Matrices,
-    Motion,
-    MotionRecording,
-    keyed_settings,
-    preserved_frame,
-    record,
-)
+from .motion import Matrices, Motion, MotionRecording, keyed_settings, preserved_frame, record
 from .objects import left_out, shown_colliders, soft_bodies
 from .paint import capture_paint
 from .pins import Pins
@@ -210,9 +203,7 @@ class _Reading:
         bodies = [
             replace(
                 soft_body(
-                    *arguments,
-                    unit=self.unit,
-                    resolution_scale=scene.supple.resolution_scale,
+                    *arguments, unit=self.unit, resolution_scale=scene.supple.resolution_scale
                 ),
                 tet_control=kept_control(obj, motion.matrices.at(0), self.unit),
             )

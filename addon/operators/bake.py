@@ -139,11 +139,7 @@ class SUPPLE_OT_pack_frames(ActionOperator, bpy.types.Operator):
         name="Frames",
         description="Place where other machines find the frames",
         items=[
-            (
-                "BESIDE",
-                "Beside the File",
-                "In the folder supple_cache beside the .blend file",
-            ),
+            ("BESIDE", "Beside the File", "In the folder supple_cache beside the .blend file"),
             (
                 "INSIDE",
                 "Inside the File",

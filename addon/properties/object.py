@@ -57,11 +57,7 @@ def _recorded(name: str) -> Any:
 
     row = RESULTS[name]
     return BoolProperty(
-        name=row.label,
-        description=row.description,
-        get=is_ticked,
-        set=tick,
-        options=set(),
+        name=row.label, description=row.description, get=is_ticked, set=tick, options=set()
     )
 
 

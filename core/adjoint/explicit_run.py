@@ -402,11 +402,7 @@ class ExplicitRun:
     """
 
     def __init__(
-        self,
-        system: System,
-        stepper: ExplicitStepper,
-        integrator: ExplicitIntegrator,
-        frames: int,
+        self, system: System, stepper: ExplicitStepper, integrator: ExplicitIntegrator, frames: int
     ) -> None:
         self._system, self._integrator = system, integrator
         self._stepper, self._frames = stepper, list[_Frame]()

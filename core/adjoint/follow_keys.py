@@ -455,12 +455,7 @@ class _Problem:
     """The distances of keyed vertices from their keys."""
 
     def __init__(
-        self,
-        control: _Control,
-        keys: list[_Place],
-        body: int,
-        frames: int,
-        options: dict[str, Any],
+        self, control: _Control, keys: list[_Place], body: int, frames: int, options: dict[str, Any]
     ) -> None:
         self.control, self._keys, self._index = control, keys, body
         self.frames, self._options = frames, options

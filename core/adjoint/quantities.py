@@ -302,11 +302,7 @@ class ForceQuantities:
         # The root of a weight of zero has no derivative.
         tiny = torch.finfo(masses.dtype).tiny
         dashpots = 2.0 * goals.damping_ratio * (stiffness * masses).clamp(min=tiny).sqrt()
-        return {
-            "stiffness": stiffness,
-            "dashpots": dashpots,
-            "targets": targets.transpose(1, 2),
-        }
+        return {"stiffness": stiffness, "dashpots": dashpots, "targets": targets.transpose(1, 2)}
 
 
 class RestQuantities:

@@ -97,11 +97,7 @@ def simulate(
     ]
 
 
-def settle(
-    scene: Scene,
-    *,
-    results: Sequence[str] = (),
-) -> Frame:
+def settle(scene: Scene, *, results: Sequence[str] = ()) -> Frame:
     """The equilibrium that ``Simulator.settle`` finds, its positions on autograd's tape.
 
     Args:

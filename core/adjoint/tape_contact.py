@@ -196,12 +196,7 @@ class TapeContact:
         return self._surface.colliders_at(frame, fraction)
 
     def begin(
-        self,
-        positions: Tensor,
-        step: TimeStep,
-        quantities: Quantities,
-        frame: int,
-        fraction: float,
+        self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> None:
         """Find the close pairs at the (3, N) positions where a step ended.
 

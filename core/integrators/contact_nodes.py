@@ -54,8 +54,7 @@ def ground_points(system: System) -> tuple[Interpolation, GroundLaws] | None:
         nodes = points.vertices.numpy()[:, None]
         weights = np.ones(nodes.shape)
     interpolation = Interpolation(
-        np.ascontiguousarray(nodes, dtype=np.int32),
-        np.ascontiguousarray(weights, dtype=np.float64),
+        np.ascontiguousarray(nodes, dtype=np.int32), np.ascontiguousarray(weights, dtype=np.float64)
     )
     point_values = (barrier.weights, barrier.distances, *system.obstacles.ground_friction)
     stiffness, distances, static, kinetic = (

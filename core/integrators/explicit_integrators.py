@@ -52,10 +52,7 @@ class ExplicitIntegrator(FixedStepIntegrator):
         return self._stepper(system, substeps, contact=contact)
 
     def contact_free_stepper(
-        self,
-        system: System,
-        substeps: int | None,
-        records_positions: bool = False,
+        self, system: System, substeps: int | None, records_positions: bool = False
     ) -> ExplicitStepper:
         """``stepper`` of a system without its contact.
 
@@ -278,11 +275,7 @@ class _RungeKuttaStep(ExplicitStep):
         self.velocities.copy_(end_velocities)
 
     def _accelerate(
-        self,
-        positions: Tensor,
-        velocities: Tensor,
-        gradient: Tensor,
-        driving: Tensor | None = None,
+        self, positions: Tensor, velocities: Tensor, gradient: Tensor, driving: Tensor | None = None
     ) -> None:
         gradient.zero_()
         self._system.add_forces(positions, velocities, gradient, driving)

@@ -436,10 +436,7 @@ class ExplicitStepper(TimeStepper):
             at = state.positions[:, where]
             rigid[:, where] = rigid_velocity(mass[where], at, velocities[:, where]).at(at)
         deforming = torch.where(self._system.free, velocities - rigid, 0.0)
-        return replace(
-            state,
-            velocities=velocities - deforming + slowed(mass, deforming, excess),
-        )
+        return replace(state, velocities=velocities - deforming + slowed(mass, deforming, excess))
 
     def _substeps(self, state: State) -> int:
         """Return the initial number of substeps; bodies that plastic flow has flattened vibrate

@@ -34,9 +34,7 @@ def run_start(job: Job, body: int, frame: int) -> RunStart:
     if not job.has_frame(frame):
         raise JobError(f"{job.folder} has no frame {frame}; its last is {job.last_frame()}.")
     return RunStart(
-        tet_mesh_of(bodies[body]),
-        _positions(job, body, frame),
-        _velocities(job, body, frame),
+        tet_mesh_of(bodies[body]), _positions(job, body, frame), _velocities(job, body, frame)
     )
 
 

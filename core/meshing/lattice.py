@@ -308,9 +308,7 @@ def mesh_lattice(vertices: FloatArray, triangles: IndexArray, edge_length: float
     fill = fill_fractions(cells, mesh, positions)
     solid = TetMesh(positions * scale + centre, mesh.tets, fill)
     solid.surface_tets = SurfaceTets(
-        cells.centres * scale + centre,
-        cells.triangles * scale + centre,
-        _row_tets(cells, mesh),
+        cells.centres * scale + centre, cells.triangles * scale + centre, _row_tets(cells, mesh)
     )
     return with_gas(solid, vertices, triangles)
 

@@ -29,11 +29,7 @@ _MIN_STEP_SIZE = 1e-3
 
 
 def smooth(
-    vertices: FloatArray,
-    tets: Corners,
-    targets: FloatArray,
-    normals: FloatArray,
-    iterations: int,
+    vertices: FloatArray, tets: Corners, targets: FloatArray, normals: FloatArray, iterations: int
 ) -> FloatArray:
     """Better positions for vertices (N, 3) of tets (M, 4) of positive volume.
 

@@ -2,8 +2,8 @@
 """Check a triangle surface before it is filled: is it usable, how big is it, which way is
 out, and how thick is the solid below each part?
 
-Thickness is measured by rays along the three axes. Robust: it counts crossings with their direction,
-so shells may overlap, and leaves out rays that pass through a hole.
+Rays along the three axes measure the thickness. Robust: they count crossings with their direction,
+so shells may overlap, and leave out rays that pass through a hole.
 """
 
 from __future__ import annotations

@@ -285,9 +285,7 @@ class CarriedDamping(PrescribedPotential):
     ) -> Quantities:
         masses = torch.as_tensor(self._masses).to(damping)[self._order] * ratio[self._corners[:, 0]]
         return Quantities(
-            damping * free_mass,
-            (damping[self._corners] * self._shares).sum(1) * masses,
-            channels,
+            damping * free_mass, (damping[self._corners] * self._shares).sum(1) * masses, channels
         )
 
     def _number_of(self, fraction: float) -> int:

@@ -24,9 +24,7 @@ from .potential import Potential
 
 
 def merged_damping(
-    bodies: list[SoftBody],
-    meshes: list[TetMesh],
-    tensor: Callable[[NDArray[np.float64]], Tensor],
+    bodies: list[SoftBody], meshes: list[TetMesh], tensor: Callable[[NDArray[np.float64]], Tensor]
 ) -> Tensor | float:
     """α in 1/s: a number where all have the same, else (N,).
 
@@ -111,11 +109,7 @@ class Nodes:
     """
 
     def __init__(
-        self,
-        scene: Scene,
-        device: torch.device,
-        dtype: torch.dtype,
-        frame_time: float = 1.0 / 24.0,
+        self, scene: Scene, device: torch.device, dtype: torch.dtype, frame_time: float = 1.0 / 24.0
     ) -> None:
         self.device, self.dtype = device, dtype
         self.scene = scene

@@ -279,10 +279,7 @@ class Verdict:
 
 
 def with_contact_surfaces(
-    body: SoftBody,
-    surface: ContactSurface,
-    has_contact: bool,
-    is_affordable: bool,
+    body: SoftBody, surface: ContactSurface, has_contact: bool, is_affordable: bool
 ) -> tuple[SoftBody, Verdict]:
     """The body with its contact surface, embedded in its tetrahedra.
 

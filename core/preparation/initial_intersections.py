@@ -15,13 +15,7 @@ from ..scene.collision_points import CollisionPoints, contact_distances, ground_
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from .intersection_report import IntersectingObject, IntersectionReport
-from .intersections import (
-    TOUCHING_RATIO,
-    Intersections,
-    Surfaces,
-    SurfaceTrees,
-    find_intersections,
-)
+from .intersections import TOUCHING_RATIO, Intersections, Surfaces, SurfaceTrees, find_intersections
 from .overlap_contraction import InitialBody, InitialConfiguration, contract_overlap
 
 Points = NDArray[np.float64]

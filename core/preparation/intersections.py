@@ -261,10 +261,7 @@ def find_close(surfaces: Surfaces, distance: float) -> Intersections:
 
 
 def _close_among(
-    surfaces: Surfaces,
-    near: NDArray[np.intp],
-    allowed: NDArray[np.bool_],
-    search_radius: float,
+    surfaces: Surfaces, near: NDArray[np.intp], allowed: NDArray[np.bool_], search_radius: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """(K, 2) pairs of some of the triangles, the lower one first, and (K,) their distances."""
     triangles, objects = surfaces.triangles[near], surfaces.triangle_objects[near]

@@ -145,8 +145,7 @@ def path_jumps(
     # A steady spin changes the direction of each pin, but neither its speed nor their centre's.
     centre, speeds = steps.mean(axis=1), np.linalg.norm(steps, axis=2)
     off = np.maximum(
-        np.abs(speeds - _usual(speeds)).max(axis=1),
-        np.linalg.norm(centre - _usual(centre), axis=1),
+        np.abs(speeds - _usual(speeds)).max(axis=1), np.linalg.norm(centre - _usual(centre), axis=1)
     )
     turn = angles - _usual(angles)
     is_wide = angles >= (_WIDEST_TURN if path.per_frame == 1 else np.inf)

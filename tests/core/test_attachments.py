@@ -329,10 +329,7 @@ def test_what_crosses_where_it_is_attached_holds_no_force(make_block) -> None:
     bodies = [SoftBody(make_block()), SoftBody(make_block(origin=(0.13, 0.17, 0.8)))]
     lower = np.flatnonzero(bodies[1].mesh.vertices[:, 2] < 0.81)
     scene = Scene(
-        bodies,
-        gravity=(0.0, 0.0, 0.0),
-        contact=Contact(),
-        attachments=[Attachment(1, lower, 0)],
+        bodies, gravity=(0.0, 0.0, 0.0), contact=Contact(), attachments=[Attachment(1, lower, 0)]
     )
     *_, last = Simulator(scene, ImplicitEuler()).run(3)
     for body, positions in zip(bodies, last.positions, strict=True):

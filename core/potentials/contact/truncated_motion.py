@@ -200,12 +200,7 @@ class TruncatedMotion:
         return floors
 
     def _push_up(
-        self,
-        nodes: Points,
-        mobility: Values,
-        least: float,
-        moves: Points,
-        only_finds: bool,
+        self, nodes: Points, mobility: Values, least: float, moves: Points, only_finds: bool
     ) -> int:
         """Pushes points up that would come to the ground; how many would."""
         if self._ground is None:
@@ -216,12 +211,7 @@ class TruncatedMotion:
         return int(push_up(interpolation, *arguments))
 
     def _divide(
-        self,
-        nodes: Points,
-        points: Points,
-        moves: Points,
-        mobility: Values,
-        least: float,
+        self, nodes: Points, points: Points, moves: Points, mobility: Values, least: float
     ) -> tuple[Values, set[tuple[int, int]]]:
         """(N,) step sizes of the moves of nodes, and every two objects that planes divide."""
         candidates, owners, count = self._candidates, self._owners, len(nodes)
@@ -269,22 +259,13 @@ class TruncatedMotion:
         shortened: NDArray[np.bool_] = (short[nodes] & (nodes >= 0)).any(axis=1)
         return shortened
 
-    def _any_turned(
-        self,
-        nodes: Points,
-        after: Points,
-        mobility: Values,
-    ) -> bool:
+    def _any_turned(self, nodes: Points, after: Points, mobility: Values) -> bool:
         """Whether moves take tets more of their volume than they may lose."""
         places = LEAST_VOLUME_RATIO, nodes, after, mobility
         return any(len(find_inverted(tets, *places)) > 0 for tets in self._tets)
 
     def _stop_inverted(
-        self,
-        nodes: Points,
-        moves: Points,
-        mobility: Values,
-        step_sizes: Values,
+        self, nodes: Points, moves: Points, mobility: Values, step_sizes: Values
     ) -> bool:
         """Lowers the step sizes of the corners of tets that would lose more of their volume than
         they may; whether there are any."""

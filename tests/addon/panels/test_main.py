@@ -20,11 +20,7 @@ from supple.addon.panels.body import (
     SUPPLE_PT_start,
 )
 from supple.addon.panels.main import SUPPLE_PT_main, SUPPLE_PT_statistics
-from supple.addon.panels.solver import (
-    SUPPLE_PT_cache,
-    SUPPLE_PT_solver,
-    SUPPLE_PT_solver_advanced,
-)
+from supple.addon.panels.solver import SUPPLE_PT_cache, SUPPLE_PT_solver, SUPPLE_PT_solver_advanced
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import intersections
 from supple.addon.settings import AUTOMATIC, PERCENT, names_in

@@ -229,11 +229,7 @@ def test_what_is_made_for_a_machine_is_what_pip_installs(
     monkeypatch.setattr(platform, "machine", lambda: machine)
     monkeypatch.setattr(platform, "version", lambda: version)
     monkeypatch.setattr(sys, "platform", system)
-    names = {
-        "platform_machine": machine,
-        "platform_version": version,
-        "sys_platform": system,
-    }
+    names = {"platform_machine": machine, "platform_version": version, "sys_platform": system}
     lines = solver_packages.REQUIREMENTS.read_text(encoding="utf-8").splitlines()
     wanted = [Requirement(line) for line in lines if line and not line.startswith("#")]
     found = {package.name: package.is_made for package in solver_packages.packages()}

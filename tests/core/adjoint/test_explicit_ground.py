@@ -86,19 +86,11 @@ POINTS = np.array([[4 - i - j, i, j] for i, j in PLACES]) @ FACE / 4.0
 TRIANGLES = [
     [NUMBERS[corner] for corner in corners]
     for i, j in PLACES
-    for corners in (
-        [(i, j), (i, j + 1), (i + 1, j)],
-        [(i + 1, j), (i, j + 1), (i + 1, j + 1)],
-    )
+    for corners in ([(i, j), (i, j + 1), (i + 1, j)], [(i + 1, j), (i, j + 1), (i + 1, j + 1)])
     if all(corner in NUMBERS for corner in corners)
 ]
 EXPLICIT_BOUNCES_SEEN = ContactSurface(POINTS, np.array(TRIANGLES), embed(TET, POINTS))
-SWINGING: Values = {
-    "young": 3e5,
-    "density": 1000.0,
-    "velocity": (0.0, 0.0, -1.0),
-    "height": -5e-4,
-}
+SWINGING: Values = {"young": 3e5, "density": 1000.0, "velocity": (0.0, 0.0, -1.0), "height": -5e-4}
 
 
 def swung(given: Values, frames: int, steps: int) -> list[Frame]:

@@ -184,10 +184,7 @@ def test_two_bodies_attached_to_each_other_hang_together_from_a_pin() -> None:
     lower, upper = block((2, 2, 2)), block((2, 2, 2), origin=(0.0, 0.0, 1.0))
     touching = np.flatnonzero(upper.vertices[:, 2] == 1.0)
     pin = np.flatnonzero((upper.vertices == [1.0, 1.0, 2.0]).all(axis=1))
-    bodies = [
-        SoftBody(lower, SOFT, damping=2.0),
-        SoftBody(upper, SOFT, damping=2.0, pinned=pin),
-    ]
+    bodies = [SoftBody(lower, SOFT, damping=2.0), SoftBody(upper, SOFT, damping=2.0, pinned=pin)]
     scene = Scene(bodies, contact=Contact(distance=REACH), attachments=[Attachment(1, touching, 0)])
     simulator = Simulator(scene)
     for frame in checked(simulator, 12):

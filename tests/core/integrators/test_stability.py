@@ -138,9 +138,7 @@ def test_a_bar_swings_alike_at_any_frame_rate(monkeypatch, explicit_s) -> None:
         assert abs(tip_heights(Automatic(), rate)[-1] - exact[-1]) < 0.05 * travel
 
 
-def test_a_wobble_takes_as_many_steps_as_it_needs_and_what_is_too_fast_one(
-    monkeypatch,
-) -> None:
+def test_a_wobble_takes_as_many_steps_as_it_needs_and_what_is_too_fast_one(monkeypatch) -> None:
     monkeypatch.setattr(automatic, "EXPLICIT_STEP_S", (1.0, 0.0))
     found = {}
     for young in (1e8, 1e10):

@@ -373,11 +373,7 @@ def test_a_surface_that_crosses_itself_may_carry_small_parts() -> None:
 
 # By 90 degrees about x, then by 0.6 rad about z.
 TURN = np.array(
-    [
-        [np.cos(0.6), 0.0, np.sin(0.6)],
-        [np.sin(0.6), 0.0, -np.cos(0.6)],
-        [0.0, 1.0, 0.0],
-    ]
+    [[np.cos(0.6), 0.0, np.sin(0.6)], [np.sin(0.6), 0.0, -np.cos(0.6)], [0.0, 1.0, 0.0]]
 )
 EDGE_LENGTH = 0.3
 _FILLS_BLOCK = block((5, 5, 6), (1.0, 1.2, 1.5))

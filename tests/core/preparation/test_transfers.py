@@ -268,10 +268,7 @@ def test_tets_that_a_pose_turns_inside_out_are_told_with_a_vertex_and_a_cure() -
     ("options", "told"),
     [
         ({"start": PosedStart(np.zeros((3, 3)))}, "3 points, the skin"),
-        (
-            {"start": PosedStart(bar_surface()[0]), "skin": None},
-            "no skin that could be posed",
-        ),
+        ({"start": PosedStart(bar_surface()[0]), "skin": None}, "no skin that could be posed"),
     ],
 )
 def test_start_shapes_of_another_body_are_refused(options, told) -> None:

@@ -205,9 +205,7 @@ def _dropped(make_block: MakeBlock, integrator: Integrator) -> Simulator:
 
 
 @pytest.mark.parametrize(
-    "integrator",
-    [Automatic(), RungeKutta4(), Adaptive()],
-    ids=lambda kind: type(kind).__name__,
+    "integrator", [Automatic(), RungeKutta4(), Adaptive()], ids=lambda kind: type(kind).__name__
 )
 def test_an_ellipsoid_dropped_on_a_sphere_comes_to_rest_on_it_and_is_never_inside(
     make_block, integrator
@@ -286,10 +284,7 @@ def _landing(make_block: MakeBlock, device: str, frames: int) -> torch.Tensor:
     """The end positions of an ellipsoid that has come down between two spheres."""
     mesh = _ellipsoid(make_block, (0.2, 0.1, 0.74))
     body = SoftBody(mesh, StableNeoHookean(3e4, 0.4), velocity=(0.0, 0.0, -3.0))
-    spheres = [
-        Sphere((0.0, 0.0, 0.0), 0.5, 0.4, 0.3, 5.0),
-        Sphere((0.7, 0.0, -0.1), 0.4, 0.0),
-    ]
+    spheres = [Sphere((0.0, 0.0, 0.0), 0.5, 0.4, 0.3, 5.0), Sphere((0.7, 0.0, -0.1), 0.4, 0.0)]
     simulator = Simulator(
         Scene([body], Ground(-0.4), colliders=spheres),
         SymplecticEuler(),

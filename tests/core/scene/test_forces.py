@@ -326,9 +326,7 @@ def test_a_body_that_is_dropped_in_comes_to_float(integrator) -> None:
 
 
 @pytest.mark.parametrize("integrator", FLUID_INTEGRATORS, ids=lambda kind: type(kind).__name__)
-def test_a_body_sinks_at_the_speed_at_which_its_weight_and_the_drag_balance(
-    integrator,
-) -> None:
+def test_a_body_sinks_at_the_speed_at_which_its_weight_and_the_drag_balance(integrator) -> None:
     """(m − ρ V) g = ½ ρ c (A / 4) v² + a m v."""
     size, density, drag, damping = 0.1, 1500.0, 0.8, 0.7
     body = SoftBody(block((1, 1, 1), (size, size, size)), StableNeoHookean(5e4, 0.3), density)

@@ -42,15 +42,9 @@ def test_stiffness_damping_and_viscosity_have_to_be_asked_for(make_block) -> Non
         ({"bodies": [None]}, "Each of the bodies .* must be of the kind SoftBody, and one is None"),
         ({"colliders": [Ground()]}, "kind Sphere or Collider, and one is of the kind Ground"),
         ({"colliders": [None]}, "kind Sphere or Collider, and one is None"),
-        (
-            {"colliders": Ground()},
-            "a list of Sphere or Collider, and is of the kind Ground",
-        ),
+        ({"colliders": Ground()}, "a list of Sphere or Collider, and is of the kind Ground"),
         ({"absorbers": ["Wall"]}, "of the kind Absorber, and one is of the kind str"),
-        (
-            {"ground": True},
-            "must be of the kind Ground, or None, and is of the kind bool",
-        ),
+        ({"ground": True}, "must be of the kind Ground, or None, and is of the kind bool"),
         ({"contact": True}, "contact of a scene must be of the kind Contact, or None, and is of"),
     ],
 )

@@ -215,10 +215,7 @@ EXTRAS = np.array(
 
 
 # The vertices of a pair of edges, and of a face and a vertex.
-CORNERS = (
-    lambda pair: {*EDGES[pair[0]], *EDGES[pair[1]]},
-    lambda pair: {*FACES[pair[0]], pair[1]},
-)
+CORNERS = (lambda pair: {*EDGES[pair[0]], *EDGES[pair[1]]}, lambda pair: {*FACES[pair[0]], pair[1]})
 
 
 def broad_phase(can_collide: np.ndarray = ALL, extras: np.ndarray | None = None) -> BroadPhase:
