@@ -111,8 +111,7 @@ class Surface(Protocol):
 
     def numbers(self) -> tuple[int, float, float, float, float]:
         """Return the numbers that the compiled kernel takes: the kind, three coordinates and a
-        radius, in metres.
-        """
+        radius, in metres."""
 
 
 @dataclass(frozen=True)
@@ -395,8 +394,7 @@ class ProjectionStep(ObstacleStep):
 
     def _share(self, step: float) -> float:
         """Return the fraction of a vertex's speed that the penalty adds along the normal in a step:
-        below one.
-        """
+        below one."""
         return -math.expm1(-step * self._penalty)
 
     def _respond(

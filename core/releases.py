@@ -124,8 +124,7 @@ class Releases:
 
     def at_start(self) -> Mask | None:
         """Return the (H,) mask of holds that are released from the start on; None where nothing
-        ever lets go.
-        """
+        ever lets go."""
         if not self._holds:
             return None
         return self._due(np.zeros(self._size, dtype=bool), 0)
@@ -244,8 +243,7 @@ class Releases:
 
     def _pulls(self, system: System, state: State, mask: Mask) -> Iterator[tuple[_Hold, Forces]]:
         """Yield the holds that may tear, and the force in newtons on each of their parts, 0
-        where a part has already let go.
-        """
+        where a part has already let go."""
         if all(hold.force is None for hold in self._holds):
             return
         system.go_to(state.frame, 0.0)

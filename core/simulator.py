@@ -292,8 +292,7 @@ class Simulator:
     @contextmanager
     def _threads(self) -> Iterator[None]:
         """Limit torch to one thread beside compiled kernels. Its work is short then, and its
-        threads would only compete with theirs.
-        """
+        threads would only compete with theirs."""
         before = torch.get_num_threads()
         if runs_loops(self.system):
             torch.set_num_threads(1)

@@ -148,8 +148,7 @@ class TetEnergies:
 
     def _stiffness(self, indices: list[int]) -> TensorChannel | None:
         """Return the animated stiffness of an elasticity, which then has one body; None for a
-        constant one.
-        """
+        constant one."""
         stiffness = self._bodies[indices[0]].stiffness
         return None if stiffness is None else TensorChannel.of(stiffness, self._template)
 
@@ -400,8 +399,7 @@ class System(Nodes):
 
     def minimum_ground_distance(self, positions: Tensor) -> float | None:
         """Return the height of the lowest contact point above the ground, in metres; None
-        without a ground.
-        """
+        without a ground."""
         ground = self.obstacles.ground
         return None if ground is None else self.obstacles.lowest(positions) - ground.height
 

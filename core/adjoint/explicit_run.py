@@ -51,8 +51,7 @@ class StepHistory:
 
 def stages_of(integrator: ExplicitIntegrator) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the time of each stage in the step, and its weight at the end; symplectic Euler has
-    one stage.
-    """
+    one stage."""
     if isinstance(integrator, (Midpoint, RungeKutta4)):
         return integrator.NODES, integrator.WEIGHTS
     return (0.0,), (1.0,)
@@ -311,8 +310,7 @@ class RungeKuttaAdjoint(StepAdjoint):
 
     def _accelerations(self, history: StepHistory) -> list[Tensor]:
         """Return the accelerations of each stage; that of the last from the end of the step,
-        where it is needed.
-        """
+        where it is needed."""
         accelerations = history.accelerations
         if not self._needs_accelerations:
             return accelerations

@@ -370,8 +370,7 @@ class _Search:
 
 def _without_obstacles(scene: Scene) -> Scene | None:
     """Return the scene without obstacles; None where there are none, or bodies may be attached
-    to them.
-    """
+    to them."""
     if scene.attachments or (scene.ground is None and scene.contact is None and not scene.spheres):
         return None
     return replace(scene, ground=None, colliders=[], contact=None)

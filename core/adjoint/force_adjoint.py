@@ -195,8 +195,7 @@ def _products(
     system: System, quantities: Quantities, flowing: dict[int, RestProducts]
 ) -> dict[int, RestProducts]:
     """Return the products of elasticities whose rest shapes have gradients, except those that
-    flow.
-    """
+    flow."""
     return {
         k: RestProducts(part.tets)
         for k, part in enumerate(system.elasticities)

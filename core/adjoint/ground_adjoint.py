@@ -100,8 +100,7 @@ class GroundAdjoint(ABC, Generic[ContactType]):
     @abstractmethod
     def contact(self, positions: Tensor, velocities: Tensor) -> ContactType | None:
         """Return the contact at (3, N) positions and velocities at the end of a step; None without
-        a correction.
-        """
+        a correction."""
 
     @abstractmethod
     def change(self, contact: ContactType) -> Tensor:

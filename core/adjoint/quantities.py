@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the tensors of a scene to the numbers that steps read: of contact, forces and rest
-shapes, too.
-"""
+shapes, too."""
 
 from __future__ import annotations
 
@@ -220,8 +219,7 @@ class ForceQuantities:
 
     def _sources(self) -> list[tuple[int, Any]]:
         """Return the source of each force, and the index of its body or among the forces of the
-        scene.
-        """
+        scene."""
         bodies = list(enumerate(self._system.bodies))
         on_bodies: list[tuple[int, Any]] = [(k, each) for k, body in bodies for each in body.forces]
         scene_sources: list[tuple[int, Any]] = []
@@ -410,8 +408,7 @@ def at_time(
     index: int, part: Elasticity, quantities: dict[str, Tensor], frame: int, fraction: float
 ) -> tuple[Tensor, Tensor]:
     """Return the shapes of the i-th elasticity, whose rest shape changes, a fraction of the way
-    from a frame to the next, as ``tet_shapes`` does.
-    """
+    from a frame to the next, as ``tet_shapes`` does."""
     ((_, mesh),) = part.tets.meshes
     amounts = part.channel.with_samples(quantities[f"amounts {index}"]).at(frame, fraction)
     moved = torch.tensordot(amounts, quantities[f"displacements {index}"], dims=1)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Refuse scenes that gradients cannot pass through before a run, so that nothing is left out of
-them.
-"""
+them."""
 
 from __future__ import annotations
 
@@ -254,8 +253,7 @@ _PLACES = ("initial_positions", "pin_path", "rest_shape.amounts", "rest_shape.di
 
 def _refuse_attached(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
     """Refuse start positions of attached bodies, since they determine where attachments hold.
-    Attachments to colliders are pins.
-    """
+    Attachments to colliders are pins."""
     for attachment in scene.attachments:
         held = {attachment.body} | ({attachment.other} if attachment.to == "body" else set())
         for index in sorted(held):

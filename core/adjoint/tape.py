@@ -72,8 +72,7 @@ class TapeElasticity:
 
     def gradient(self, positions: Tensor, mu: Tensor, lam: Tensor, tets: Tets) -> Tensor:
         """Return the (3, N) gradient in newtons, with Lamé's (M,) moduli, of its tets or the
-        same ``with_rest``.
-        """
+        same ``with_rest``."""
         part = self.part
         if self.derivatives is not None and tets is part.tets:
             apply: Callable[..., Tensor] = _ElasticGradient.apply
@@ -207,8 +206,7 @@ def exponential(matrices: Tensor) -> Tensor:
 
 def positive_part(matrices: Tensor) -> Tensor:
     """Return the positive parts of symmetric (…, 3, 3) matrices: those of their positive
-    eigenvalues.
-    """
+    eigenvalues."""
     return _of(matrices, lambda values: values.clamp(min=0.0), _positive_part_quotient)
 
 
@@ -345,8 +343,7 @@ class TapePlasticity:
         self, positions: Tensor, plastic: Tensor, seconds: float, quantities: Quantities
     ) -> Tensor:
         """Return the (3, N) difference between the gradient of an implicit step and that of
-        elastic tets, in newtons.
-        """
+        elastic tets, in newtons."""
         out, shapes = torch.zeros_like(positions), self.shapes(plastic, quantities)
         for place, strain in zip(self._parts, self._split(plastic), strict=True):
             index, flow, elastic = place
@@ -403,8 +400,7 @@ def _tets(index: int, flow: TetFlow, shapes: Quantities) -> Tets:
 
 def _beyond(f: Tensor, mu: Tensor, threshold: Tensor) -> Tensor:
     """Return the (A,) indices of (3, 3, M) gradients that are solid and stressed beyond a
-    threshold.
-    """
+    threshold."""
     gradients = f.permute(2, 0, 1)
     squares = torch.linalg.eigvalsh(gradients.mT @ gradients)
     solid = (squares[:, 0] >= MIN_SQUARED_STRETCH) & (torch.linalg.det(gradients) > 0.0)
@@ -493,8 +489,7 @@ class TapeForces:
         self, positions: Tensor, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor | float:
         """Return the (3, N) gradient in newtons of the forces that depend on positions alone, at
-        a time.
-        """
+        a time."""
         out: Tensor | float = 0.0
         for index, force, parameters in self._at(quantities, frame, fraction):
             if isinstance(force, VertexAccelerations):
@@ -536,8 +531,7 @@ class TapeForces:
         self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor | float:
         """Return the (3, N) gradient in newtons of the forces that depend on velocities, in an
-        implicit step.
-        """
+        implicit step."""
         out: Tensor | float = 0.0
         displacement = positions - step.coasting_origin
         for index, force, parameters in self._at(quantities, frame, fraction):
@@ -581,8 +575,7 @@ def _field_acceleration(
     force: FieldForce, parameters: Tensor, positions: Tensor, step: TimeStep
 ) -> Tensor:
     """Return the (3, N) force of a field over masses, in m/s², as ``FieldForce`` has it: linear
-    about the start.
-    """
+    about the start."""
     # Values that do not depend on the start have a zero derivative by it.
     start = step.start if step.start.requires_grad else step.start.detach().requires_grad_()
     response = force.law(parameters, start)
@@ -738,8 +731,7 @@ class Gradients:
         self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
         """Return the (3, N) gradient of an implicit step's energies, at the time of its end, in
-        newtons; contact has begun it.
-        """
+        newtons; contact has begun it."""
         out = self.conservative(positions, quantities, frame, fraction)
         out = out + self._height_floor(positions, quantities, frame, fraction)
         if not step.is_static:
@@ -799,8 +791,7 @@ class Gradients:
 
     def _tets(self, tets: Tets, quantities: Quantities, frame: int, fraction: float) -> Tets:
         """Return the tets of an elasticity or a viscosity at a time, with rest shapes that are
-        on the tape.
-        """
+        on the tape."""
         index = next(
             k for k, elasticity in enumerate(self.elasticities) if elasticity.part.tets is tets
         )
@@ -863,8 +854,7 @@ class Gradients:
 
     def friction(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor | float:
         """Return the (3, N) gradient of friction with the ground, whose normal forces are those
-        of ``positions``.
-        """
+        of ``positions``."""
         static = quantities["static"]
         if not bool((static > 0.0).any()):
             return 0.0
@@ -881,8 +871,7 @@ class Gradients:
 
 def _held(vertices: Tensor, shares: Tensor, positions: Tensor, stiffness: Tensor) -> Tensor:
     """Return the (3, N) forces of attachments: k (x_a − Σ_j w_j x_j) on every one of the (A, 5)
-    vertices.
-    """
+    vertices."""
     pull = (positions[:, vertices] * shares).sum(-1) * stiffness
     parts = (pull[:, :, None] * shares).flatten(1)
     return torch.zeros_like(positions).index_add(1, vertices.reshape(-1), parts)

@@ -60,8 +60,7 @@ class Boxes:
 
 def pairs_among(boxes: Boxes) -> Pairs:
     """Yield every pair of boxes that overlap or touch, as (P,) and (P,) indices, the lower
-    first; in chunks.
-    """
+    first; in chunks."""
     if len(boxes.low) == 0:
         return
     classes = boxes.size_classes(_largest(boxes))

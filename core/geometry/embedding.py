@@ -42,8 +42,7 @@ class Embedding:
 
     def interpolate(self, positions: ArrayLike) -> FloatArray:
         """Return the (V, 3) points for tet mesh vertices at `positions` (N, 3), in the same
-        unit.
-        """
+        unit."""
         corners = np.take(np.asarray(positions, dtype=np.float64), self.indices, axis=0)
         # More than twice as fast as einsum for many columns.
         points: FloatArray = np.matmul(self.weights[:, None], corners)[:, 0]

@@ -27,8 +27,7 @@ def barycentric_maps(vertices: FloatArray, tets: Tets) -> FloatArray:
 
 def barycentric_coordinates(maps: FloatArray, points: FloatArray) -> FloatArray:
     """Return the (K, 4) barycentric coordinates of each point (K, 3) by the map of its tet (K,
-    4, 4).
-    """
+    4, 4)."""
     return np.asarray(np.einsum("kai,ki->ka", maps[:, :, :3], points) + maps[:, :, 3])
 
 
@@ -121,8 +120,7 @@ class SurfaceTets:
 
     def _beside(self, points: FloatArray, maps: FloatArray) -> IndexArray:
         """Return a tet for each point (P,): one that the surface closest to the point runs
-        through, and that contains it or is least far from it.
-        """
+        through, and that contains it or is least far from it."""
         from scipy.spatial import cKDTree  # which Blender itself does not have
 
         count = min(_CANDIDATES, len(self.tets))

@@ -80,8 +80,7 @@ class TetMesh:
     @cached_property
     def shape_gradients(self) -> NDArray[np.float64]:
         """Return the (M, 4, 3) gradients of the linear shape functions, in 1/m: F = sum_a x_a
-        (x) grad N_a.
-        """
+        (x) grad N_a."""
         a, b, c, d = self.vertices[self.tets].swapaxes(0, 1)
         u, v, w = b - a, c - a, d - a
         areas = np.stack([np.cross(v, w), np.cross(w, u), np.cross(u, v)], axis=1)
@@ -112,8 +111,7 @@ class TetMesh:
     @cached_property
     def surface(self) -> NDArray[np.int32]:
         """Return the (S, 3) triangles that belong to exactly one tet, seen counter-clockwise
-        from outside.
-        """
+        from outside."""
         faces = self.tets[:, FACES].reshape(-1, 3)
         order, starts = equal_rows(faces)
         single = np.diff(starts, append=len(order)) == 1

@@ -277,8 +277,7 @@ class _StepParameters:
 
     def energy_change(self, positions: Tensor) -> Tensor:
         """Return the energy in joules that the step's change of the parameters adds at these
-        positions, times the number of steps that the sample stands for.
-        """
+        positions, times the number of steps that the sample stands for."""
         before, after = self._ends
         if not self._is_recorded:
             # Most steps begin where the last one ended.

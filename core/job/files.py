@@ -222,8 +222,7 @@ def read_array(path: Path) -> NDArray[Any]:
 
 def read_arrays(path: Path, expected: str | None = None) -> dict[str, NDArray[Any]]:
     """Read the file of ``write_arrays``, which must have the checksum ``expected``; errors as of
-    ``read_json``.
-    """
+    ``read_json``."""
     content, file_checksum = _read_checked(path)
     if expected is not None and file_checksum != expected:
         raise DamageError(path, "it does not belong to the file beside it")

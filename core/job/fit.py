@@ -97,8 +97,7 @@ def _implicit() -> dict[str, Any]:
 
 def positions(job: Job, body: int, frames: int, **changes: Any) -> list[NDArray[np.float64]]:
     """Return the (N, 3) positions of each frame after the start, as the scene is simulated with
-    a body changed.
-    """
+    a body changed."""
     simulator = simulator_of(with_body(job.tet_scene, body, **changes), job.settings)
     return [frame.positions[body].double().cpu().numpy() for frame in simulator.run(frames)]
 
@@ -204,8 +203,7 @@ def _control(
 
 def _pin_offsets(body: SoftBody, driven: SoftBody, frames: range) -> FloatArray:
     """Return the (T, N, 3) offsets of pins from their path, and of all others as of the pin
-    beside them, since another filling has its pins elsewhere.
-    """
+    beside them, since another filling has its pins elsewhere."""
     from scipy.spatial import KDTree
 
     assert body.pinned is not None and driven.pin_path is not None

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read the state where the frames of a job leave a body, so that another run can start there. No
-torch here.
-"""
+torch here."""
 
 from __future__ import annotations
 

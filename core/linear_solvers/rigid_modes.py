@@ -107,8 +107,7 @@ class RigidModes:
 
 def coarse_inverse(matrix: Tensor) -> Tensor:
     """Return the inverse of a symmetric positive semi-definite matrix; motions without stiffness
-    stay at rest.
-    """
+    stay at rest."""
     diagonal = matrix.diagonal()
     # A group of one or two vertices has fewer than six motions.
     diagonal += 1e-10 * diagonal.max()

@@ -424,8 +424,7 @@ def _links(
 
 def _links_by_triangle(cells: Cells, neighbours: _Neighbours) -> IndexArray:
     """Return the (4, L) links, as ``_links`` does, by triangles that run through both cells of a
-    face.
-    """
+    face."""
     count = int(cells.triangle.max(initial=0)) + 1
     keys = cells.row_cell * count + cells.triangle  # sorted
     face = (4 * cells.row_cell[:, None] + np.arange(4)).ravel()

@@ -210,8 +210,7 @@ def _with_min_fill(
 ) -> FloatArray:
     """Return (M,) fills of at least ``MIN_FILL`` of the fullest tet around where tets are
     partial, with as much material around each vertex as before, as nearly as may be: thin parts
-    are made of such tets.
-    """
+    are made of such tets."""
 
     def around(fill: FloatArray) -> FloatArray:
         held = np.repeat(fill * volumes, 4)

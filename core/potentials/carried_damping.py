@@ -168,8 +168,7 @@ class CarriedDamping(PrescribedPotential):
     @staticmethod
     def of(system: Nodes) -> CarriedDamping | None:
         """Build the damping relative to the pins and goals of a system; None where none of them
-        moves.
-        """
+        moves."""
         paths = _paths_of(system)
         if all(path.channel.is_constant for path in paths):
             return None
@@ -255,8 +254,7 @@ class CarriedDamping(PrescribedPotential):
         self, step: TimeStep, tensors: Mapping[str, Tensor], frame: int, fraction: float
     ) -> Tensor:
         """Return the (3, N) gradient of an implicit step that ends at a time, as a function of
-        quantities.
-        """
+        quantities."""
         return -self._step_force(step, self.quantities_on(tensors), frame, fraction)
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -400,8 +398,7 @@ class CarriedDamping(PrescribedPotential):
     ) -> tuple[Tensor, ...]:
         """Return the (3, n) displacement between two times, in seconds before the step's end, of
         vertices that start the step at their present positions, and the remaining displacement
-        of (P, 3) points.
-        """
+        of (P, 3) points."""
         start_points, end_points = (
             self._points(quantities, *self._before(*end, seconds)) for seconds in (since, until)
         )

@@ -351,8 +351,7 @@ class Elasticity(PrescribedPotential):
     @cached_property
     def _fastest_amounts(self) -> Tensor:
         """Return the (K,) amounts, among all samples, with which the fastest tet vibrates
-        fastest.
-        """
+        fastest."""
         assert self.rest_shape is not None
         present, speeds = self.parameters.clone(), []
         samples = torch.unique(self.channel.samples[:, 1:], dim=0)

@@ -144,8 +144,7 @@ class Pressure(PrescribedPotential):
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         """Add the Hessian of the pressure alone. It is indefinite, since an opening in one
-        direction closes another: projected, nothing is added.
-        """
+        direction closes another: projected, nothing is added."""
         if not projected:
             self.volume.add_hessian(-self.parameters, positions, matrix)
 

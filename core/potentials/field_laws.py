@@ -511,8 +511,7 @@ def _weakened(distance: Tensor, power: Tensor, least: Tensor, most: Tensor) -> T
 
 def _length(vectors: Tensor) -> Tensor:
     """Return the (N,) lengths of vectors in a twentieth of the time of torch's norm, and with a
-    slope of 0 at 0.
-    """
+    slope of 0 at 0."""
     return ((vectors * vectors).sum(0) + torch.finfo(vectors.dtype).tiny).sqrt()
 
 

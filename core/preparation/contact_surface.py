@@ -217,8 +217,7 @@ def boundary_surface(mesh: TetMesh) -> ContactSurface:
 
 def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
     """Return the (F,) distances of triangles with an area from others, in metres: 0 where they
-    cross, infinite beyond a distance. Triangles with a common point count only if they cross.
-    """
+    cross, infinite beyond a distance. Triangles with a common point count only if they cross."""
     points, triangles = surface.points, surface.triangles.astype(np.int32)
     valid = np.flatnonzero(have_area(points[triangles]))
     objects, through_own = np.zeros(len(points), dtype=np.int32), ~surface.self_collides[valid]
@@ -321,8 +320,7 @@ def _chosen(
     touching: ContactSurface, mesh: TetMesh, is_affordable: bool
 ) -> tuple[ContactSurface | None, Verdict]:
     """Return the surface that collides in place of the mesh; None is the boundary of the
-    tetrahedra.
-    """
+    tetrahedra."""
     faces = len(touching.triangles)
     if faces > max(MIN_DENSE_FACES, DENSE_FACE_RATIO * len(mesh.surface)):
         copy = _embedded(wrapped(touching, mesh), mesh)

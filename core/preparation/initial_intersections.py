@@ -298,8 +298,7 @@ def _raised(
     shape: InitialBody, positions: NDArray[np.float64], height: float
 ) -> NDArray[np.float64]:
     """Return (N, 3) positions with vertices that are not pinned higher by ``height`` metres, if
-    that is up.
-    """
+    that is up."""
     return positions + max(height, 0.0) * np.outer(~shape.is_pinned, (0.0, 0.0, 1.0))
 
 
@@ -330,8 +329,7 @@ def _unresolved(
     configuration: InitialConfiguration, pairs: Sequence[Pair], min_distance: float
 ) -> Sequence[Pair]:
     """Return the pairs that cannot be repaired, if there are few pairs; the message names only
-    these.
-    """
+    these."""
     if len(pairs) > MAX_TRIED_PAIRS:
         return pairs
     return [

@@ -71,8 +71,7 @@ class InitialBody:
 
     def points(self, positions: Points | None = None) -> Points:
         """Return the (V, 3) points in contact for tet vertices at ``positions``, or at the
-        start.
-        """
+        start."""
         return self.embedding.interpolate(self.positions if positions is None else positions)
 
 
@@ -282,8 +281,7 @@ class _ContractedBody:
 
     def positions(self) -> Points:
         """Return the (N, 3) positions with required displacements, and smoothed ones of
-        neighbours.
-        """
+        neighbours."""
         length = np.linalg.norm(self._required, axis=1, keepdims=True)
         direction = self._required / np.where(length > 0.0, length, 1.0)
         offset = self._required.copy()

@@ -244,8 +244,7 @@ def held_vertices(body: SoftBody, attachment: Attachment) -> NDArray[np.int32]:
 
 def bearing_count(body: SoftBody, vertices: NDArray[np.int32]) -> int:
     """Count the tet vertices that share a tet with vertices outside of the set, and so can bear a
-    load.
-    """
+    load."""
     mesh = tet_mesh_of(body)
     is_held = np.zeros(len(mesh.vertices), dtype=bool)
     is_held[vertices] = True
@@ -335,8 +334,7 @@ def anchored_paths(points: FloatArray, collider: Collider) -> FloatArray:
 
 def _rotations_since_start(corners: FloatArray) -> FloatArray:
     """Return the (T, P, 3, 3) rotations of the frames of triangles (T, P, 3, 3) since the start;
-    none where one is only a line.
-    """
+    none where one is only a line."""
     has_area = have_area(corners)
     frames = _frames(np.where(has_area[..., None, None], corners, np.eye(3)))
     rotations = np.einsum("tpki,pkj->tpij", frames, frames[0])

@@ -438,8 +438,7 @@ def _window(corner: tuple[int, ...], counts: IndexArray) -> tuple[slice, ...]:
 
 def _box_stiffness(size: FloatArray, poisson: float) -> FloatArray:
     """Return the (24, 24) stiffness of a box at a Young's modulus of 1 Pa. Corners run as in
-    ``np.ndindex(2, 2, 2)``.
-    """
+    ``np.ndindex(2, 2, 2)``."""
     shear = 0.5 / (1.0 + poisson)
     lame = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
     law = np.diag([2.0 * shear] * 3 + [shear] * 3)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From surfaces to tetrahedra: fill bodies, choose contact surfaces, embed skins, transfer pins
-and start shapes, and pin vertices that are attached to colliders.
-"""
+and start shapes, and pin vertices that are attached to colliders."""
 
 from __future__ import annotations
 
@@ -303,8 +302,7 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
 def _most_faces(scene: Scene) -> int:
     """Return the largest face count with which a dense mesh may still collide unchanged: all
     bodies with at most this many faces have at most ``MAX_SCENE_FACES`` together. Equal meshes are
-    treated alike.
-    """
+    treated alike."""
     faces = [
         len(body.mesh.triangles) for body in scene.bodies if isinstance(body.mesh, SurfaceMesh)
     ]

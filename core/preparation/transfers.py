@@ -332,8 +332,7 @@ def _as_it_was(body: SoftBody, mesh: TetMesh, start: RunStart) -> SoftBody:
 
 def _inverted(body: SoftBody, mesh: TetMesh) -> str:
     """Describe the inverted tets, such as ``its start shape leaves 3 tets flat or inside out, the
-    worst at vertex 12: …``.
-    """
+    worst at vertex 12: …``."""
     positions = start_positions(body)
     ratios = signed_volumes(positions, mesh.tets) / mesh.rest_volumes
     turned = np.flatnonzero(ratios < FLAT_VOLUME_RATIO)
@@ -446,8 +445,7 @@ def depths(mesh: TetMesh) -> FloatArray:
 
 def _weights(skin: Skin, mesh: TetMesh) -> FloatArray:
     """Return the (N,) weights of the skin's goals, 1 where it is pinned, each from its closest
-    point.
-    """
+    point."""
     # It loads scipy.spatial, which takes a moment that other scenes need not wait.
     from scipy.spatial import cKDTree
 

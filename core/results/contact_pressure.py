@@ -201,7 +201,6 @@ class _Carriers:
 
     def pressures(self, forces: Values) -> Values:
         """Return the (N,) pressures in Pa from (P,) forces in newtons: the means over the
-        points, by area.
-        """
+        points, by area."""
         on_vertices, areas = self.shares @ forces, self.vertex_areas
         return np.divide(on_vertices, areas, out=np.zeros(len(areas)), where=areas > 0.0)

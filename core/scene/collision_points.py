@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The points of bodies that collide with obstacles: those of the visible surface, else the
-vertices. Activation distances: from how far surfaces push. No torch here.
-"""
+vertices. Activation distances: from how far surfaces push. No torch here."""
 
 from __future__ import annotations
 
@@ -45,8 +44,7 @@ class CollisionPoints:
     def of(body: SoftBody, mesh: TetMesh) -> CollisionPoints:
         """Return the points of the visible surface, or all vertices where there is none: one
         inside, which only a crushed body brings to the ground, has the face of a cube of its
-        volume.
-        """
+        volume."""
         surface = body.seen_surface
         if surface is None or surface.embedding is None:
             count = len(mesh.vertices)
@@ -66,8 +64,7 @@ class CollisionPoints:
 
     def movable(self, free: NDArray[np.bool_], wholly: bool = False) -> CollisionPoints:
         """Return the points that any of their (N,) vertices can move, or with ``wholly`` all of
-        them.
-        """
+        them."""
         is_free = free[self.corners]
         mask = is_free.all(axis=1) if wholly else is_free.any(axis=1)
         return CollisionPoints(self.corners[mask], self.shares[mask], self.areas[mask])

@@ -340,8 +340,7 @@ class ForceField(DescribedForce):
     @property
     def parameters(self) -> Channel:
         """Return the (17,) parameters: the origin, the axis, and the numbers in their order; for
-        a fluid flow then the matrix, the speed and the time of its grid in frames.
-        """
+        a fluid flow then the matrix, the speed and the time of its grid in frames."""
         numbers = [getattr(self, name) for name in OWN_NUMBERS]
         falloff = [getattr(self.falloff, name) for name in FALLOFF_NUMBERS]
         endless = [_ENDLESS_DISTANCE if value is None else value for value in falloff]

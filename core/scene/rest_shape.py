@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rest shapes beside that of the mesh: one that changes over time, for growth and muscles, and one
-of tetrahedra alone; plasticity, which changes them for good. No torch here.
-"""
+of tetrahedra alone; plasticity, which changes them for good. No torch here."""
 
 from __future__ import annotations
 

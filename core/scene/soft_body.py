@@ -336,8 +336,7 @@ class SoftBody:
 
     def _check_lengths(self, tets: int | None) -> None:
         """Check settings that may have one value a tet; ``tets`` is None where there are no tets
-        yet.
-        """
+        yet."""
         material = [(f"material's {name}", getattr(self.material, name)) for name in PARAMETERS]
         settings = [(name.replace("_", " "), getattr(self, name)) for name in _LEAST]
         if self.plasticity is not None:
@@ -414,8 +413,7 @@ def _rest_at_start(body: SoftBody, mesh: TetMesh) -> NDArray[np.float64]:
 def start_velocities(body: SoftBody, frame_time: float) -> NDArray[np.float64]:
     """Return the (N, 3) velocities of a body that has tetrahedra, in m/s: the sum of its rigid
     motion, the motion of its pose, and each vertex's velocity; its first frame takes
-    ``frame_time`` seconds.
-    """
+    ``frame_time`` seconds."""
     start, mass = start_positions(body), tet_mesh_of(body).lumped_mass(body.density)
     arms = start - mass @ start / mass.sum()
     velocities: NDArray[np.float64] = body.velocity + np.cross(body.angular_velocity, arms)

@@ -119,8 +119,7 @@ def _slide(
     after: int = 0,
 ) -> float:
     """The distance that a stiff block slides after a frame, on a ground tilted by turning
-    gravity.
-    """
+    gravity."""
     angle = math.atan(slope)
     gravity = (9.81 * math.sin(angle), 0.0, -9.81 * math.cos(angle))
     body = SoftBody(

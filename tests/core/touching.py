@@ -26,8 +26,7 @@ def contact_of(simulator: Simulator) -> MeshContact:
 
 def check_apart(simulator: Simulator) -> None:
     """Check by the toolkit and by exact arithmetic that nothing intersects beyond the allowed
-    pairs.
-    """
+    pairs."""
     surface, state = contact_of(simulator).surface, simulator.state
     points = surface.points(state.positions.cpu().numpy(), surface.colliders_in(state))
     assert not ipctk().has_intersections(reference_mesh(surface), np.asfortranarray(points))

@@ -70,8 +70,7 @@ class Candidates:
 
     def stencils(self, edges: IndexPairs, triangles: NDArray[np.int32]) -> CandidateStencils:
         """Return the stencils on a surface with (E, 2) edges and (F, 3) triangles, for the
-        kernels.
-        """
+        kernels."""
         return CandidateStencils(self.edge_edges, self.face_vertices, edges, triangles)
 
     def places_among(self, known: Candidates) -> NDArray[np.int64]:
@@ -209,8 +208,7 @@ class BroadPhase:
 
     def _in_leaves(self, owned: IndexPairs) -> tuple[IndexPairs, IndexPairs]:
         """Return indices owned by (F, 3) triangles, in the order of leaves, and the (N, 2) range
-        of each node.
-        """
+        of each node."""
         owned = owned[self._order]
         offsets = np.concatenate([[0], np.cumsum((owned >= 0).sum(axis=1))]).astype(np.int32)
         return owned[owned >= 0], offsets[self.ranges]
@@ -496,8 +494,7 @@ class CachedPairs:
 
 def _least_of_leaves(values: Values, broad_phase: BroadPhase) -> Values:
     """Return for each node (N,) that is a leaf the least of (V,) values at its corners; zero for
-    other nodes.
-    """
+    other nodes."""
     ends, faces = broad_phase.ends, broad_phase.faces
     leaves = np.flatnonzero(ends == np.arange(len(ends)) + 1)
     least = np.zeros(len(ends))
@@ -590,8 +587,7 @@ class Detection:
 
 def _search_radii(distances: Values, surface: CollisionSurface) -> Values:
     """Return the (O,) search radii in metres, half of the least d̂ of an object: a fine mesh,
-    which touches itself from nearer than others, is full of pairs within theirs.
-    """
+    which touches itself from nearer than others, is full of pairs within theirs."""
     least = np.where(surface.can_collide, distances, np.inf).min(axis=1)
     return 0.5 * np.where(np.isfinite(least), least, 0.0)
 

@@ -98,8 +98,7 @@ class NormalCollisions:
         self, surface: CollisionSurface, points: Points, mesh: Topology
     ) -> NormalCollisions:
         """Return the collisions that push, with shorter distances where joined parts are near at
-        rest.
-        """
+        rest."""
         is_near = np.empty(len(self), dtype=bool)
         pair_data = self.vertices, self.features, self.objects, surface.are_joined
         limit_activation(*pair_data, mesh, surface.rest, points, self.distances, is_near)

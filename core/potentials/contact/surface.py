@@ -261,8 +261,7 @@ class CollisionSurface:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the (V,) bits of exempt vertices and the (O, O) bits of object pairs. An attached
         part goes through the object that it is attached to, and so do parts of the two that are in
-        contact at the start.
-        """
+        contact at the start."""
         count = len(self.names)
         exempt, bits = np.zeros(len(self.rest), np.int64), np.zeros((count, count), np.int64)
         if not pairs:
@@ -338,8 +337,7 @@ class CollisionSurface:
 
     def pull_back(self, forces: Points) -> NDArray[np.float64]:
         """Return the (3, N) forces on the vertices of tetrahedra from (V, 3) forces on those of
-        the surface.
-        """
+        the surface."""
         pulled: NDArray[np.float64] = (self._gather @ forces[: self.body_count]).T
         return pulled
 
@@ -358,8 +356,7 @@ class CollisionSurface:
 
     def _vertex_indices(self) -> NDArray[np.int64] | None:
         """Return the (B,) tet vertices of the surface, where each of its vertices is one; else
-        None.
-        """
+        None."""
         single = np.diff(self.displacement_map.indptr) == 1
         if not (single.all() and (self.displacement_map.data == 1.0).all()):
             return None

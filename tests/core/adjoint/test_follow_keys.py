@@ -143,8 +143,7 @@ WANTED = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
 
 class Known:
     """A problem of three numbers that the control brings to their targets, and a fourth that
-    none moves.
-    """
+    none moves."""
 
     def __init__(self, stuck: float) -> None:
         self._stuck = torch.tensor([stuck], dtype=torch.float64)

@@ -124,8 +124,7 @@ def gradients(
     kind: type[PlasticAdjoint] | type[CompiledPlasticAdjoint], case: str
 ) -> tuple[list[torch.Tensor], torch.Tensor]:
     """Return gradients with respect to positions, plastic strain and all quantities of the flow;
-    and which tets flow.
-    """
+    and which tets flow."""
     limit, creep, before = CASES[case]
     plasticity = Plasticity(
         np.linspace(5e2, 5e4, len(COMPILED_PLASTIC_ADJOINT_MESH.tets)), 2e4, creep, limit

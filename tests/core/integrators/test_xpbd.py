@@ -186,8 +186,7 @@ def test_a_dropped_body_comes_to_rest_on_a_bouncy_ground(make_block, model) -> N
 
 def _landing(make_block, device: str, frames: int, substeps: int | None = None) -> torch.Tensor:
     """The end positions of bodies of both models: one lands on rough ground, one has prescribed
-    pins.
-    """
+    pins."""
     led = make_block(origin=(3.0, 0.0, 1.0))
     left = np.flatnonzero(led.vertices[:, 0] == 3.0)
     path = led.vertices[left] + np.linspace(0.0, 0.2, 6)[:, None, None]
@@ -265,8 +264,7 @@ def test_a_body_with_moduli_of_its_own_in_every_tet_falls_as_one(make_block) -> 
 
 def _energy(model, mesh: TetMesh, young: float, poisson: float, x: torch.Tensor) -> torch.Tensor:
     """The energy of elasticity and weight in J, as the papers write it, without the code's
-    functions.
-    """
+    functions."""
     rest = torch.as_tensor(mesh.vertices)
     tets = torch.as_tensor(mesh.tets, dtype=torch.int64)
     at_rest, now = (p[tets[:, 1:]] - p[tets[:, :1]] for p in (rest, x))

@@ -236,8 +236,7 @@ def expected(
     extras: np.ndarray = NOTHING,
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """The pairs whose distance at some moment is less than the sum of their radii and the extra
-    one.
-    """
+    one."""
     widest = radii + 0.5 * extras.max()
     places = [before + t * (after - before) for t in np.linspace(0.0, 1.0, MOMENTS)]
     pairs: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())

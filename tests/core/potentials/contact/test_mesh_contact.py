@@ -329,8 +329,7 @@ def held(origin: tuple[float, float, float]) -> SoftBody:
 
 def rested(others: list[SoftBody], colliders: list[Collider]) -> tuple[float, float]:
     """The height at which a small cube comes to rest above zero, and its creep to the side, in
-    metres: it was let go a little above, and pulled aside by less than friction holds.
-    """
+    metres: it was let go a little above, and pulled aside by less than friction holds."""
     small = cube(SIDE, 1e5, (0.3, 0.4, 1.2 * SIZE_RATIOS_REACH), damping=20.0)
     scene = Scene(
         [small, *others], colliders=colliders, contact=Contact(friction=0.5, stiffness=1e4)
