@@ -326,8 +326,7 @@ def _attachments_of(system: System) -> Attachments | None:
 
 
 def _numbers(values: Tensor) -> Forces:
-    numbers: Forces = values.cpu().numpy()
-    return numbers
+    return values.cpu().numpy()
 
 
 def _without_pins(body: SoftBody, released: NDArray[np.int32]) -> SoftBody:

@@ -146,5 +146,4 @@ def _moved(
 def _all_but(body: int, count: int) -> NDArray[np.intp]:
     """(K, 2) the pairs of objects without that of a body and another object."""
     pairs = np.stack(np.triu_indices(count), axis=1)
-    others: NDArray[np.intp] = pairs[((pairs == body).sum(axis=1) != 1)]
-    return others
+    return pairs[((pairs == body).sum(axis=1) != 1)]

@@ -150,8 +150,7 @@ def _is_baked(mesh: bpy.types.Mesh) -> bool:
 
 def record(obj: bpy.types.Object) -> dict[str, Any]:
     """The record in which Bake keeps the earlier state of the shape keys; empty without a bake."""
-    entries: dict[str, Any] = obj.data.shape_keys[RECORD].to_dict() if has_bake(obj) else {}
-    return entries
+    return obj.data.shape_keys[RECORD].to_dict() if has_bake(obj) else {}
 
 
 def is_supple_key(key_block: bpy.types.ShapeKey) -> bool:

@@ -159,8 +159,7 @@ def _axes(matrix: Matrices) -> NDArray[np.float64]:
     """Return the (3, 3) orthogonal matrix nearest to the object's, which mirrors where the object
     does."""
     u, _, vh = np.linalg.svd(matrix[:3, :3])
-    axes: NDArray[np.float64] = u @ vh
-    return axes
+    return u @ vh
 
 
 def _skin(

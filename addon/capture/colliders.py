@@ -157,8 +157,7 @@ class MeshCollider:
                 f"{name}: vertex {int(broken.argmax())} is not at a finite position at frame "
                 f"{frame}. Check its mesh, modifiers and transform."
             )
-        used: Points = self._unit * points[self._used]
-        return used
+        return self._unit * points[self._used]
 
 
 @dataclass(frozen=True)

@@ -181,8 +181,7 @@ def world_matrix(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Matri
 
 def transform(matrix: Matrices, points: Points) -> Points:
     """Transform (V, 3) points by a 4x4 matrix."""
-    moved: Points = points @ matrix[:3, :3].T + matrix[:3, 3]
-    return moved
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def may_move(obj: bpy.types.Object | None) -> bool:

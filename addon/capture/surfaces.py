@@ -251,10 +251,7 @@ def _absolute_mix(keys: bpy.types.Key) -> Points:
         second, factor
     )
     around = (max(after - 2, 0), after - 1, after, min(after + 1, len(blocks) - 1))
-    mixed: Points = sum(
-        weight * _key_shape(blocks[k]) for weight, k in zip(weights, around, strict=True)
-    )
-    return mixed
+    return sum(weight * _key_shape(blocks[k]) for weight, k in zip(weights, around, strict=True))
 
 
 def _spline_weights(block: bpy.types.ShapeKey, factor: float) -> Points:

@@ -126,8 +126,7 @@ class SUPPLE_OT_simulate(SimulationOperator, bpy.types.Operator):
             if undecided:
                 _ask(context, undecided)
                 return {"CANCELLED"}
-        result: set[str] = super().invoke(context, event)
-        return result
+        return super().invoke(context, event)
 
     def take_in(self: Any, context: bpy.types.Context) -> None:
         new = selection.newcomers(context)

@@ -170,10 +170,9 @@ class SUPPLE_OT_doctor_report(bpy.types.Operator):
     bl_options = {"INTERNAL"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        result: set[str] = context.window_manager.invoke_props_dialog(
+        return context.window_manager.invoke_props_dialog(
             self, width=_WIDTH_PIXELS, title="Supple Doctor", confirm_text=self.bl_label
         )
-        return result
 
     def draw(self, context: bpy.types.Context) -> None:
         column = self.layout.column(align=True)

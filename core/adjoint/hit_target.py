@@ -252,8 +252,7 @@ def hit_target(
     def fly(changed: Scene) -> FloatArray:
         simulator = Simulator(changed, integrator, is_prepared=True, **options)
         *_, last = simulator.run(frame)
-        positions: FloatArray = last.positions[body].double().cpu().numpy()
-        return positions
+        return last.positions[body].double().cpu().numpy()
 
     seconds = frame * float(options.get("frame_time", 1.0 / 24.0))
     mean = _weights(thrown, vertices, weights)

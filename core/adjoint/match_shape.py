@@ -191,8 +191,7 @@ def _shares(regions: ArrayLike | None, body: SoftBody) -> NDArray[np.float64]:
             f"{body.name}: regions must be {count} integers from 0, one per tet, or the fractions "
             "of each tet in the regions."
         )
-    shares: NDArray[np.float64] = members.astype(np.float64)
-    return shares
+    return members.astype(np.float64)
 
 
 def _carried(body: SoftBody) -> Embedding:

@@ -160,8 +160,7 @@ class _PairHessians:
         return len(self.vertices)
 
     def matrices(self) -> Values:
-        values: Values = self.values.numpy()
-        return values
+        return self.values.numpy()
 
 
 class TapeContact:

@@ -45,8 +45,7 @@ class Embedding:
         unit."""
         corners = np.take(np.asarray(positions, dtype=np.float64), self.indices, axis=0)
         # More than twice as fast as einsum for many columns.
-        points: FloatArray = np.matmul(self.weights[:, None], corners)[:, 0]
-        return points
+        return np.matmul(self.weights[:, None], corners)[:, 0]
 
 
 def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
@@ -175,8 +174,7 @@ def _tet_distance(mesh: TetMesh, tet: IndexArray, points: FloatArray) -> FloatAr
     """(K,) distance from points (K, 3) outside their tets (K,) to them."""
     corners = mesh.vertices[mesh.tets[tet]]
     faces = [point_triangle_distance(points, *corners[:, face].swapaxes(0, 1)) for face in FACES]
-    distance: FloatArray = np.min(faces, axis=0)
-    return distance
+    return np.min(faces, axis=0)
 
 
 # The number of points that a position interpolates.

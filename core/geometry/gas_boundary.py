@@ -55,8 +55,7 @@ def enclosed_volumes(vertices: NDArray[np.float64], triangles: Triangles) -> Wei
     """Return the (S,) volumes in m³ between each triangle and the mean vertex, negative seen
     from its back."""
     a, b, c = (vertices - vertices.mean(axis=0))[triangles].swapaxes(0, 1)
-    volumes: Weights = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
-    return volumes
+    return np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
 
 
 def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Weights]:

@@ -135,11 +135,9 @@ class SurfaceTets:
         close = np.flatnonzero(is_close)
         least = np.full(rows.shape, -np.inf)
         least.flat[close] = _least_coordinates(maps, self.tets[rows.flat[close]], repeated[close])
-        beside: IndexArray = self.tets[rows[np.arange(len(points)), least.argmax(axis=1)]]
-        return beside
+        return self.tets[rows[np.arange(len(points)), least.argmax(axis=1)]]
 
 
 def _least_coordinates(maps: FloatArray, tets: IndexArray, points: FloatArray) -> FloatArray:
     """(K,) least barycentric coordinate of each point (K, 3) in its tet (K,)."""
-    least: FloatArray = barycentric_coordinates(maps[tets], points).min(axis=1)
-    return least
+    return barycentric_coordinates(maps[tets], points).min(axis=1)

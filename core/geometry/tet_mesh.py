@@ -105,8 +105,7 @@ class TetMesh:
     @cached_property
     def mean_edges(self) -> NDArray[np.float64]:
         """Return the (M,) mean length of the six edges of each tet, in metres."""
-        lengths: NDArray[np.float64] = _edge_lengths(self.vertices, self.tets).mean(axis=1)
-        return lengths
+        return _edge_lengths(self.vertices, self.tets).mean(axis=1)
 
     @cached_property
     def surface(self) -> NDArray[np.int32]:
@@ -137,16 +136,14 @@ def signed_volumes(
 ) -> NDArray[np.float64]:
     """(M,) volumes in m³, negative where a tet is inverted."""
     a, b, c, d = vertices[tets].swapaxes(0, 1)
-    volumes: NDArray[np.float64] = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
-    return volumes
+    return np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
 
 
 def _edge_lengths(vertices: NDArray[np.float64], tets: NDArray[np.int32]) -> NDArray[np.float64]:
     """(M, 6)."""
     corners = vertices[tets]
     edges = corners[:, [1, 2, 3, 2, 3, 3]] - corners[:, [0, 0, 0, 1, 1, 2]]
-    lengths: NDArray[np.float64] = np.linalg.norm(edges, axis=2)
-    return lengths
+    return np.linalg.norm(edges, axis=2)
 
 
 def _check_arrays(vertices: NDArray[np.float64], tets: NDArray[np.generic]) -> None:

@@ -49,5 +49,4 @@ def integrator_named(name: str, tolerance: float = Adaptive.tolerance) -> Integr
     row = INTEGRATORS[name]
     module, kind = row.where.split(".")
     integrator: Any = getattr(import_module(f".{module}", __package__), kind)()
-    whole: Integrator = Adaptive(integrator, tolerance) if row.is_adaptive else integrator
-    return whole
+    return Adaptive(integrator, tolerance) if row.is_adaptive else integrator

@@ -37,8 +37,7 @@ def owners_of_objects(
     pinned = ~system.free.cpu().numpy()
     firsts = [where.start + int(np.argmax(pinned[where])) for where in system.body_slices()]
     firsts += [system.vertex_count + where.start for where in surface.collider_slices]
-    object_owners: NDArray[np.int64] = owners[np.array(firsts, dtype=np.int64)]
-    return object_owners
+    return owners[np.array(firsts, dtype=np.int64)]
 
 
 def ground_points(system: System) -> tuple[Interpolation, GroundLaws] | None:

@@ -245,8 +245,7 @@ def parse_json_line(name: str, text: bytes) -> dict[str, Any]:
     head = _CHECKSUM_MEMBER.match(text)
     if head is None or checksum(name, text[head.end() :]).hex().encode() != head[1]:
         raise ValueError(_WRONG)
-    value: dict[str, Any] = json.loads(b"{" + text[head.end() :], parse_constant=_refuse_constant)
-    return value
+    return json.loads(b"{" + text[head.end() :], parse_constant=_refuse_constant)
 
 
 def _read_checked(path: Path) -> tuple[memoryview, str]:

@@ -112,8 +112,7 @@ class Job:
     def mesh_reports(self) -> list[dict[str, Any]]:
         """Return the report of the tetrahedralizer on each body; empty when there was nothing to
         fill."""
-        reports: list[dict[str, Any]] = self._tet_scene_file[1]["reports"]
-        return reports
+        return self._tet_scene_file[1]["reports"]
 
     @property
     def version(self) -> str:

@@ -105,8 +105,7 @@ def _fractions(
     gas = gas[np.abs(winding_number(points[gas], vertices, triangles)) <= _INSIDE]
     owner, least = mesh.surface_tets.followed(points[gas], mesh.vertices, mesh.tets)
     counted = tet[gas][(owner == tet[gas]) | (least < 0.0)]
-    fractions: FloatArray = np.bincount(counted, minlength=len(mesh.tets)) / _SAMPLES
-    return fractions
+    return np.bincount(counted, minlength=len(mesh.tets)) / _SAMPLES
 
 
 def _are_hollow(vertices: FloatArray, triangles: IndexArray) -> NDArray[np.bool_]:
@@ -244,8 +243,7 @@ def _partial(cells: Cells, mesh: VirtualMesh) -> NDArray[np.bool_]:
     """Whether a tet is a copy of a cell that is cut, or at the boundary."""
     at_boundary = np.zeros(len(mesh.vertices), dtype=bool)
     at_boundary[boundary(mesh.tets)] = True
-    partial: NDArray[np.bool_] = (mesh.cell < cells.cut) | at_boundary[mesh.tets].any(axis=1)
-    return partial
+    return (mesh.cell < cells.cut) | at_boundary[mesh.tets].any(axis=1)
 
 
 def _samples(
@@ -324,8 +322,7 @@ def _check_not_coarse(vertices: FloatArray, edge_length: float) -> None:
 def _have_area(triangles: FloatArray) -> NDArray[np.bool_]:
     edges = triangles[:, 1:] - triangles[:, :1]
     normals = np.cross(edges[:, 0], edges[:, 1])
-    solid: NDArray[np.bool_] = (normals**2).sum(axis=1) > 1e-24
-    return solid
+    return (normals**2).sum(axis=1) > 1e-24
 
 
 def _number_corners(points: FloatArray, triangles: FloatArray) -> tuple[IndexArray, IndexArray]:

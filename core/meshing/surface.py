@@ -152,8 +152,7 @@ def _inside(
 
 
 def _cross(one: FloatArray, other: FloatArray) -> FloatArray:
-    product: FloatArray = one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
-    return product
+    return one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
 
 
 def bending_ratio(edge_length: float, thickness: float) -> float:
@@ -316,8 +315,7 @@ def vertex_normals(vertices: FloatArray, faces: NDArray[np.integer[Any]]) -> Flo
     areas = np.repeat(np.cross(b - a, c - a)[:, None], 3, axis=1)
     normals = vertex_sums(areas, faces, len(vertices))
     length = np.linalg.norm(normals, axis=1, keepdims=True)
-    unit: FloatArray = normals / np.where(length > 0.0, length, 1.0)
-    return unit
+    return normals / np.where(length > 0.0, length, 1.0)
 
 
 def outward_normals(
@@ -337,8 +335,7 @@ def outward_normals(
     if np.array_equal(points, vertices):
         return normals
     used = np.unique(faces)
-    nearest: FloatArray = normals[used[_nearest(points, vertices[used])]]
-    return nearest
+    return normals[used[_nearest(points, vertices[used])]]
 
 
 def _nearest(points: FloatArray, others: FloatArray) -> IndexArray:

@@ -170,8 +170,7 @@ def stiffness_around(body: SoftBody) -> NDArray[np.float64]:
     """(N,) Young's modulus times edge, the mean over the tets at each vertex, in N/m."""
     mesh = tet_mesh_of(body)
     corners, values = mesh.tets.ravel(), np.asarray(body.material.young) * mesh.mean_edges
-    means: NDArray[np.float64] = np.bincount(corners, np.repeat(values, 4)) / np.bincount(corners)
-    return means
+    return np.bincount(corners, np.repeat(values, 4)) / np.bincount(corners)
 
 
 def sparse_tensor(matrix: sparse.csr_array, template: Tensor) -> Tensor:

@@ -147,8 +147,7 @@ class Nodes:
 
     def bodies_of(self, vertices: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """(n,) the number of the body that each of (n,) vertices belongs to."""
-        bodies: NDArray[np.int64] = np.searchsorted(self.vertex_offsets, vertices, "right") - 1
-        return bodies
+        return np.searchsorted(self.vertex_offsets, vertices, "right") - 1
 
     def body_slices(self) -> list[slice]:
         """Return the slice of each body's vertices among all."""

@@ -187,8 +187,7 @@ def _pieces(surface: ContactSurface) -> NDArray[np.int32]:
     """(F,) the connected piece that each triangle belongs to, numbered from 0."""
     links = surface.triangles[:, [0, 1, 1, 2]].reshape(-1, 2)
     labels = components(len(surface.points), links)[surface.triangles[:, 0]]
-    pieces: NDArray[np.int32] = np.unique(labels, return_inverse=True)[1]
-    return pieces
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def _are_inside(surface: ContactSurface, triangles: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -200,8 +199,7 @@ def _are_inside(surface: ContactSurface, triangles: NDArray[np.int32]) -> NDArra
     centres = (a + b + c) / 3.0
     sides = np.concatenate([centres + offset, centres - offset])
     winding = np.abs(winding_number(sides, surface.points, surface.triangles)).reshape(2, -1)
-    inside: NDArray[np.bool_] = (winding > INSIDE_WINDING).all(axis=0)
-    return inside
+    return (winding > INSIDE_WINDING).all(axis=0)
 
 
 def boundary_surface(mesh: TetMesh) -> ContactSurface:
@@ -233,8 +231,7 @@ def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
 
 def _around(triangles: NDArray[np.int32], which: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(F,) whether triangles share a point with some of them."""
-    near: NDArray[np.bool_] = np.isin(triangles, triangles[which]).any(axis=1)
-    return near
+    return np.isin(triangles, triangles[which]).any(axis=1)
 
 
 # Edges longer than these ratios of the tetrahedra's edges are split: between points that collide

@@ -350,8 +350,7 @@ def _intersecting_objects(
 
 
 def _centres(surfaces: Surfaces, triangles: NDArray[np.int64]) -> NDArray[np.float64]:
-    centres: NDArray[np.float64] = surfaces.vertices[surfaces.triangles[triangles]].mean(axis=1)
-    return centres
+    return surfaces.vertices[surfaces.triangles[triangles]].mean(axis=1)
 
 
 def _message(

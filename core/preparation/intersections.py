@@ -226,10 +226,9 @@ def are_among(
     """(K,) whether each of (K, 2) pairs of objects is one of some."""
     sought = np.array(list(chosen), dtype=np.int64).reshape(-1, 2)
     size = 1 + max(int(pairs.max(initial=0)), int(sought.max(initial=0)))
-    is_chosen: NDArray[np.bool_] = np.isin(
+    return np.isin(
         pairs[:, 0].astype(np.int64) * size + pairs[:, 1], sought[:, 0] * size + sought[:, 1]
     )
-    return is_chosen
 
 
 def find_intersections(surfaces: Surfaces) -> Intersections:

@@ -316,8 +316,7 @@ class _ContractedBody:
         positions = self.body.positions
         count = min(_CENTROID_NEIGHBOURS, len(positions))
         nearest = KDTree(positions).query(self.body.points(), count)[1]
-        middle: Points = positions[nearest].mean(axis=1)
-        return middle
+        return positions[nearest].mean(axis=1)
 
     def offset_inwards(self, displacements: Points) -> bool:
         """Moves the points that touch by (V, 3) metres; False where nothing can move."""

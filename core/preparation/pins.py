@@ -59,8 +59,7 @@ def transfer_path(
     residual = path - (np.einsum("tij,pj->tpi", rotations, rest) + offsets[:, None])
     rigid = np.einsum("tij,qj->tqi", rotations, vertices) + offsets[:, None]
     nearest, weights = nearest_weights(rest, vertices)
-    result: NDArray[np.float64] = rigid + np.einsum("qk,tqki->tqi", weights, residual[:, nearest])
-    return result
+    return rigid + np.einsum("qk,tqki->tqi", weights, residual[:, nearest])
 
 
 Points = NDArray[np.float64]

@@ -72,8 +72,7 @@ def carried_parts(
     carried = np.zeros(len(is_small), dtype=bool)
     if is_small.any() and not is_small.all():
         carried[_beside_larger(points, triangles, part, is_small, diagonals)] = True
-    is_carried: NDArray[np.bool_] = carried[part]
-    return is_carried
+    return carried[part]
 
 
 def _beside_larger(

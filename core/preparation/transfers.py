@@ -87,8 +87,7 @@ def tet_factors(mesh: TetMesh, surface: SurfaceMesh, painted: FloatArray) -> Flo
     """
     vertices, triangles, weights = _closest(mesh, surface)
     values = np.einsum("bc,bck->bk", weights, painted[triangles])
-    factors: FloatArray = harmonic_extension(mesh, vertices, values)[mesh.tets].mean(axis=1)
-    return factors
+    return harmonic_extension(mesh, vertices, values)[mesh.tets].mean(axis=1)
 
 
 def _samples(surface: SurfaceMesh, spacing: float) -> tuple[IndexArray, FloatArray]:
@@ -454,8 +453,7 @@ def _weights(skin: Skin, mesh: TetMesh) -> FloatArray:
     weights[skin.goals.vertices] = skin.goals.weights
     if skin.pinned is not None:
         weights[skin.pinned] = 1.0
-    nearest: FloatArray = weights[cKDTree(skin.points).query(mesh.vertices)[1]]
-    return nearest
+    return weights[cKDTree(skin.points).query(mesh.vertices)[1]]
 
 
 def _falling_off(weights: FloatArray, depth: FloatArray) -> FloatArray:
@@ -463,8 +461,7 @@ def _falling_off(weights: FloatArray, depth: FloatArray) -> FloatArray:
     wholly."""
     share = np.clip(1.0 - depth * depth * (3.0 - 2.0 * depth), 0.0, 1.0)
     share[depth >= 1.0] = 0.0
-    raised: FloatArray = np.where(weights >= share, 1.0, weights / np.maximum(share, 1e-300))
-    return raised
+    return np.where(weights >= share, 1.0, weights / np.maximum(share, 1e-300))
 
 
 #: ε is small, since the visible mesh also shows the motion that tets do not follow

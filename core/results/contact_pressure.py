@@ -115,8 +115,7 @@ def _barrier_forces(contacts: Constraints) -> NDArray[np.float64]:
     """Return the (K,) forces in newtons: −∂/∂d of s β(q) with q = (d/d̂)²."""
     ratios = np.minimum(contacts.distances / contacts.dhats, 1.0)
     derivatives = barrier_derivative(torch.from_numpy(ratios * ratios)).numpy()
-    forces: NDArray[np.float64] = -contacts.scales * derivatives * 2.0 * ratios / contacts.dhats
-    return forces
+    return -contacts.scales * derivatives * 2.0 * ratios / contacts.dhats
 
 
 Values = NDArray[np.float64]

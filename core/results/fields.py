@@ -150,7 +150,4 @@ def split_by_tets(system: System, values: Callable[[Elasticity], Tensor]) -> lis
 
 def _function(name: str) -> Callable[[System, IsImplicit], Field]:
     module, function = RESULTS[name].where.split(".")
-    field: Callable[[System, IsImplicit], Field] = getattr(
-        import_module(f".{module}", __package__), function
-    )
-    return field
+    return getattr(import_module(f".{module}", __package__), function)

@@ -71,8 +71,7 @@ class CollisionPoints:
 
     def at(self, positions: FloatArray) -> FloatArray:
         """Return the (S, 3) points for the (N, 3) vertices of the body."""
-        points: FloatArray = np.einsum("sk,ski->si", self.shares, positions[self.corners])
-        return points
+        return np.einsum("sk,ski->si", self.shares, positions[self.corners])
 
 
 def collider_surface(collider: Collider) -> tuple[Channel, NDArray[np.int32]]:

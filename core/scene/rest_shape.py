@@ -70,8 +70,7 @@ class RestShape:
 
     def displaced(self, vertices: FloatArray, amounts: FloatArray) -> FloatArray:
         """Return (V, 3) rest positions for (K,) amounts, in metres."""
-        moved: FloatArray = vertices + np.tensordot(amounts, self.displacements, axes=1)
-        return moved
+        return vertices + np.tensordot(amounts, self.displacements, axes=1)
 
     def at_start(self, vertices: FloatArray) -> FloatArray:
         """Return (V, 3) rest positions at the start, in metres."""

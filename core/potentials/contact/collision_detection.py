@@ -94,8 +94,7 @@ class Candidates:
 
 def pair_keys(pairs: IndexPairs) -> NDArray[np.int64]:
     """Return the (P,) keys of (P, 2) indices, in the order of pairs."""
-    keys: NDArray[np.int64] = (pairs[:, 0].astype(np.int64) << 32) + pairs[:, 1]
-    return keys
+    return (pairs[:, 0].astype(np.int64) << 32) + pairs[:, 1]
 
 
 # The least work of a thread: boxes of primitives, and pairs of leaves or of primitives.
@@ -309,8 +308,7 @@ class BroadPhase:
         self, boxes: Points, queried_nodes: NDArray[np.bool_], trees: IndexPairs, shifts: Points
     ) -> IndexPairs:
         nodes = boxes, self._rest_boxes, self.ends, queried_nodes, self._roots
-        leaves: IndexPairs = leaf_pairs(*nodes, trees, shifts)
-        return leaves
+        return leaf_pairs(*nodes, trees, shifts)
 
     def _fit(
         self,

@@ -356,8 +356,7 @@ def _sorted(indices: Indices, count: int) -> NDArray[np.int32]:
     sparse matrix, takes a third of the time of a comparison sort."""
     size = len(indices)
     entries = (np.ones(size, dtype=np.int8), indices, np.arange(size + 1))
-    order: NDArray[np.int32] = sparse.csr_array(entries, shape=(size, count)).tocsc().indices
-    return order
+    return sparse.csr_array(entries, shape=(size, count)).tocsc().indices
 
 
 # It takes the place of zero, which nothing can be divided by.

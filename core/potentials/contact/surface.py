@@ -240,8 +240,7 @@ class CollisionSurface:
         lengths = np.repeat(np.sqrt(self.topology.squared_lengths), 2)
         sums, numbers = np.bincount(ends, lengths, count), np.bincount(ends, minlength=count)
         means = sums / np.maximum(numbers, 1)
-        limited: NDArray[np.float64] = np.minimum(means, means[: self.body_count].max(initial=0.0))
-        return limited
+        return np.minimum(means, means[: self.body_count].max(initial=0.0))
 
     @cached_property
     def body_areas(self) -> NDArray[np.float64]:
@@ -332,14 +331,12 @@ class CollisionSurface:
         """Return the (B, 3) points of the bodies alone, from (3, N) vertices of the tetrahedra."""
         if self.vertex_indices is not None:
             return np.ascontiguousarray(positions[:, self.vertex_indices].T, dtype=np.float64)
-        followed: Points = self.displacement_map @ positions.T
-        return followed
+        return self.displacement_map @ positions.T
 
     def pull_back(self, forces: Points) -> NDArray[np.float64]:
         """Return the (3, N) forces on the vertices of tetrahedra from (V, 3) forces on those of
         the surface."""
-        pulled: NDArray[np.float64] = (self._gather @ forces[: self.body_count]).T
-        return pulled
+        return (self._gather @ forces[: self.body_count]).T
 
     def pull_back_matrix(self, matrix: Any) -> Any:
         """(3N, 3N) second derivative from the (3V, 3V) one; rows are 3 × vertex + component."""
@@ -360,8 +357,7 @@ class CollisionSurface:
         single = np.diff(self.displacement_map.indptr) == 1
         if not (single.all() and (self.displacement_map.data == 1.0).all()):
             return None
-        vertex_indices: NDArray[np.int64] = self.displacement_map.indices.astype(np.int64)
-        return vertex_indices
+        return self.displacement_map.indices.astype(np.int64)
 
 
 def _friction_factors(scene: Scene, rest: Points, object_of: Indices) -> NDArray[np.float64]:

@@ -196,8 +196,7 @@ class TruncatedMotion:
 
     def _ground_floors(self, least: float) -> Values:
         assert self._ground is not None
-        floors: Values = np.maximum(FLOOR_RATIO * self._ground[1].distances, least)
-        return floors
+        return np.maximum(FLOOR_RATIO * self._ground[1].distances, least)
 
     def _push_up(
         self, nodes: Points, mobility: Values, least: float, moves: Points, only_finds: bool
@@ -256,8 +255,7 @@ class TruncatedMotion:
         """(V,) whether points are carried by any node that does not make its whole move."""
         nodes = self._points_of.nodes
         short = step_sizes[self._owners] < 1.0
-        shortened: NDArray[np.bool_] = (short[nodes] & (nodes >= 0)).any(axis=1)
-        return shortened
+        return (short[nodes] & (nodes >= 0)).any(axis=1)
 
     def _any_turned(self, nodes: Points, after: Points, mobility: Values) -> bool:
         """Whether moves take tets more of their volume than they may lose."""

@@ -82,8 +82,7 @@ def _world(obj: bpy.types.Object, frame: int) -> Points:
 def _matching(points: Points, others: Points) -> NDArray[np.intp]:
     """(V,) the nearest of others to each: glTF splits vertices."""
     gaps = np.linalg.norm(points[:, None] - others[None], axis=2)
-    nearest: NDArray[np.intp] = gaps.argmin(axis=1)
-    return nearest
+    return gaps.argmin(axis=1)
 
 
 @pytest.fixture
