@@ -169,7 +169,7 @@ class CarriedDamping(PrescribedPotential):
     def of(system: Nodes) -> CarriedDamping | None:
         """Build the damping relative to the pins and goals of a system; None where none of them
         moves."""
-        paths = _paths_of(system)
+        paths = [*_pin_paths(system), *_goal_paths(system), *_pose_paths(system)]
         if all(path.channel.is_constant for path in paths):
             return None
         return CarriedDamping(system, paths)
@@ -442,11 +442,6 @@ def rigid_motion(
     rotation = tangent * (2.0 * torch.atan(0.5 * length) / length)
     remainder = (change - motion.at(middle, groups)).T
     return RigidMotion(centre - 0.5 * shift, shift, rotation, remainder)
-
-
-def _paths_of(system: Nodes) -> list[_Path]:
-    """The pins and goals of all bodies, or their poses."""
-    return [*_pin_paths(system), *_goal_paths(system), *_pose_paths(system)]
 
 
 def _pin_paths(system: Nodes) -> Iterator[_Path]:

@@ -366,7 +366,7 @@ def welded(surface: ContactSurface) -> ContactSurface:
     a, b, c = triangles.T
     whole = np.flatnonzero((a != b) & (b != c) & (c != a))
     points, triangles = without_unreferenced(anchors, triangles[whole])
-    through_own = _inherited(surface.through_own, whole)
+    through_own = None if surface.through_own is None else surface.through_own[whole]
     return ContactSurface(points, triangles.astype(np.int32), through_own=through_own)
 
 
@@ -378,12 +378,6 @@ def refined(surface: ContactSurface, longest: float) -> ContactSurface:
     )
     through_own = None if surface.through_own is None else finer.labels
     return ContactSurface(finer.points, finer.triangles, through_own=through_own)
-
-
-def _inherited(
-    values: NDArray[np.bool_] | None, parents: NDArray[np.int64]
-) -> NDArray[np.bool_] | None:
-    return None if values is None else values[parents]
 
 
 def wrapped(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:
