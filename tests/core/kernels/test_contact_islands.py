@@ -243,7 +243,7 @@ def test_it_ends_after_a_pass_with_little_work(has_halves) -> None:
 
 
 def test_a_pass_says_how_much_it_did() -> None:
-    """It is measured by the energy of forces, of contacts and of flat tets."""
+    """The energy of forces, of contacts and of flat tets measures a pass."""
     tets, own, mobility, moves = pressed([0.1, 0.3, 5.0])
     tets.forces[:], own.forces[:] = 0.3, (0.2, 0.1, 0.0)
     before = own.forces.copy(), tets.forces.copy()
