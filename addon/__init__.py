@@ -139,8 +139,7 @@ HANDLERS = {
     name: bpy.app.handlers.persistent(handler)
     for name, handler in {
         "load_pre": _each(
-            *(session.stop, trash.forget, solver.forget, fields.forget_fields),
-            paint_overlay.forget,
+            *(session.stop, trash.forget, solver.forget, fields.forget_fields), paint_overlay.forget
         ),
         "load_post": _each(fingerprint.forget, suited.forget, remembered.forget, _prepare_worker),
         "save_pre": _first(cache_moves.before_saving),

@@ -70,7 +70,7 @@ def _all_paths(owner: bpy.types.ID) -> Iterator[str]:
             actions += [(each.action, each.action_slot) for each in (strip, *strip.strips)]
     for action, slot in actions:
         if action is not None and slot is not None:
-            yield from _paths(action, slot)
+            yield from (curve.data_path for curve in curves_of(action, slot))
 
 
 def curve_of(owner: bpy.types.ID, setting: str) -> bpy.types.FCurve | None:
@@ -93,10 +93,6 @@ def own_curves(owner: bpy.types.ID) -> Iterator[bpy.types.FCurve]:
         path = curve.data_path
         if path not in driven and not curve.mute and acts_on_input(owner, path):
             yield curve
-
-
-def _paths(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[str]:
-    return (curve.data_path for curve in curves_of(action, slot))
 
 
 def curves_of(action: bpy.types.Action, slot: bpy.types.ActionSlot) -> Iterator[bpy.types.FCurve]:

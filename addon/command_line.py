@@ -90,6 +90,13 @@ def parsed_setting(text: str) -> tuple[str, str]:
     return name, value
 
 
+# Kinds of options.
+_FOLDER: dict[str, Any] = {"type": Path, "metavar": "FOLDER"}
+_FILE: dict[str, Any] = {"type": Path, "metavar": "FILE"}
+_STEPS: dict[str, Any] = {"type": parsed_step, "metavar": "N"}
+_COUNT: dict[str, Any] = {"type": parsed_count, "metavar": "N"}
+
+
 def file_options(with_file: bool) -> argparse.ArgumentParser:
     """The options for the file and its scene.
 
@@ -123,10 +130,7 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
         ),
     )
     common.add_argument(
-        "--pre-roll",
-        type=parsed_count,
-        metavar="N",
-        help="frames to simulate before the first one, without showing them",
+        "--pre-roll", **_COUNT, help="frames to simulate before the first one, without showing them"
     )
     common.add_argument(
         "--device",
@@ -139,21 +143,14 @@ def common_options(with_file: bool) -> argparse.ArgumentParser:
         metavar="NAME",
         help=f"integrator of the scene: {', '.join(INTEGRATORS)}",
     )
-    common.add_argument(
-        "--substeps",
-        type=parsed_count,
-        metavar="N",
-        help="time steps per frame; 0 chooses the number",
-    )
+    common.add_argument("--substeps", **_COUNT, help="time steps per frame; 0 chooses the number")
     common.add_argument(
         "--results",
         type=parsed_results,
         metavar="NAMES",
         help=f"fields to record, separated by commas without spaces: {', '.join(RESULTS)}",
     )
-    common.add_argument(
-        "--cache", type=Path, metavar="FOLDER", help="folder for the simulated frames"
-    )
+    common.add_argument("--cache", **_FOLDER, help="folder for the simulated frames")
     common.add_argument(
         "--set",
         type=parsed_setting,
@@ -172,10 +169,7 @@ def report_options() -> argparse.ArgumentParser:
     """The options of commands that a batch runs."""
     reporting = argparse.ArgumentParser(add_help=False)
     reporting.add_argument(
-        "--report",
-        type=Path,
-        metavar="FILE",
-        help="write the result to a JSON file, with a picture beside it",
+        "--report", **_FILE, help="write the result to a JSON file, with a picture beside it"
     )
     reporting.add_argument(
         "--stop-with-parent", action="store_true", help="stop when standard input closes"
@@ -447,16 +441,12 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         help=("simulate missing frames, bake shape keys and save the file"),
     )
     bake_command.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="file to save; default: <name>_baked.blend beside the file",
+        "--output", **_FILE, help="file to save; default: <name>_baked.blend beside the file"
     )
     bake_command.add_argument(
         "--step",
-        type=parsed_step,
+        **_STEPS,
         default=1,
-        metavar="N",
         help="number of frames between keys; the last frame always has a key; default: 1",
     )
     bake_command.add_argument(
@@ -475,10 +465,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         help="simulate missing frames up to the last one, unless baked, and render PNG images",
     )
     render_command.add_argument(
-        "--output",
-        type=Path,
-        metavar="FOLDER",
-        help="folder for the images; default: <name>_frames beside the file",
+        "--output", **_FOLDER, help="folder for the images; default: <name>_frames beside the file"
     )
     render_command.set_defaults(action=render)
     tool = argparse.ArgumentParser(add_help=False)
@@ -497,10 +484,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         "--object", metavar="NAME", help="soft body to use; default: the only soft body"
     )
     find_command.add_argument(
-        "--output",
-        type=Path,
-        metavar="FILE",
-        help="file to save; default: <name>_found.blend beside the file",
+        "--output", **_FILE, help="file to save; default: <name>_found.blend beside the file"
     )
     find_command.set_defaults(action=find)
     sweep_command = commands.add_parser(
@@ -510,10 +494,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     )
     sweep_command.add_argument("list", type=Path, help="TOML or JSON list of settings")
     sweep_command.add_argument(
-        "--output",
-        type=Path,
-        metavar="FOLDER",
-        help="folder of the sweep; default: <list>_sweep beside the list",
+        "--output", **_FOLDER, help="folder of the sweep; default: <list>_sweep beside the list"
     )
     sweep_options.add_options(sweep_command)
     sweep_command.set_defaults(action=sweep)
@@ -522,16 +503,10 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     )
     batch_command.add_argument("list", type=Path, help="TOML or JSON list of shots")
     batch_command.add_argument(
-        "--report",
-        type=Path,
-        metavar="FOLDER",
-        help="folder of the report; default: <list>_report beside the list",
+        "--report", **_FOLDER, help="folder of the report; default: <list>_report beside the list"
     )
     batch_command.add_argument(
-        "--jobs",
-        type=parsed_step,
-        metavar="N",
-        help="number of shots to run at a time; default: as many as fit",
+        "--jobs", **_STEPS, help="number of shots to run at a time; default: as many as fit"
     )
     batch_command.add_argument("--again", action="store_true", help="also run finished shots")
     batch_command.set_defaults(action=batch)
@@ -543,9 +518,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     submit_command.add_argument(
         "--farm", choices=[name for name, *_ in FORMATS], default=OPEN_JOB, help="format of the job"
     )
-    submit_command.add_argument(
-        "--chunk", type=parsed_step, metavar="N", help="number of frames that one task renders"
-    )
+    submit_command.add_argument("--chunk", **_STEPS, help="number of frames that one task renders")
     submit_command.add_argument(
         "--manager",
         default="",
@@ -553,10 +526,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
         help="address of the Flamenco manager, such as http://flamenco:8080",
     )
     submit_command.add_argument(
-        "--output",
-        type=Path,
-        metavar="FOLDER",
-        help="folder of the job; default: <name>_job beside the file",
+        "--output", **_FOLDER, help="folder of the job; default: <name>_job beside the file"
     )
     submit_command.set_defaults(action=submit)
     job_type_command = commands.add_parser(
@@ -568,10 +538,7 @@ def parser(program: str, with_file: bool) -> argparse.ArgumentParser:
     job_type_command.set_defaults(action=job_type)
     install_command = commands.add_parser("install", help="install the solver's packages")
     install_command.add_argument(
-        "--packages",
-        type=Path,
-        metavar="FOLDER",
-        help="folder with the packages, for machines without a network",
+        "--packages", **_FOLDER, help="folder with the packages, for machines without a network"
     )
     install_command.set_defaults(action=install)
     about = "check what the solver needs on this machine"

@@ -2,7 +2,8 @@
 """Values that panels show and that take long to work out.
 
 Blender draws panels at every move of the mouse. Values are computed again after a change of the
-file, after news of a run, and once a second for changes outside of Blender.
+file, after news of a run, and once a second for changes outside of Blender. Changes in other
+processes or threads redraw the panels.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import bpy
 Value = TypeVar("Value")
 
 _SECONDS = 1.0
+# The places of panels, by editor and region.
+_PLACES = (("VIEW_3D", "UI"), ("PROPERTIES", "WINDOW"))
 _values: dict[Hashable, tuple[float, object]] = {}
 
 
@@ -38,3 +41,13 @@ def remembered(context: bpy.types.Context, key: Hashable, work_out: Callable[[],
 def forget(*_: object) -> None:
     """Work all values out again at the next drawing."""
     _values.clear()
+
+
+def redraw_panels() -> None:
+    """Draw the panels of all windows with newly computed values."""
+    forget()
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            for region in area.regions:
+                if (area.type, region.type) in _PLACES:
+                    region.tag_redraw()

@@ -105,7 +105,7 @@ def _timed_parts() -> Iterator[dict[str, float]]:
     """Seconds spent in the parts of a frame, none of which contains another."""
     from supple.core.assembly.block_matrix import BlockMatrix
     from supple.core.integrators.implicit_stepper import ImplicitStepper
-    from supple.core.kernels.hessian import HessianKernel
+    from supple.core.kernels.elasticity import HessianKernel
     from supple.core.linear_solvers.conjugate_gradients import ConjugateGradients
     from supple.core.minimizers.incremental_potential import IncrementalPotential
     from supple.core.simulator import Simulator

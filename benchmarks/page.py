@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from supple.core.devices import CUDA_LEAST_TETS
+from supple.core.simulator import CUDA_LEAST_TETS
 
 from . import contact_section, pile_section, quotes, side_by_side
 from .devices import FRAMES

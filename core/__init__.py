@@ -18,14 +18,19 @@ if TYPE_CHECKING:
     from .meshing import tetrahedralize
     from .preparation.sag import default_young
     from .scene.channel import Channel
-    from .scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
-    from .scene.force_fields import Absorber, Falloff, ForceField, VelocityGrid, Wind
-    from .scene.forces import Fluid
+    from .scene.contact_settings import (
+        Attachment,
+        Collider,
+        Contact,
+        ContactSurface,
+        Ground,
+        PairFriction,
+        Sphere,
+    )
+    from .scene.forces import Absorber, Falloff, Fluid, ForceField, VelocityGrid, Wind
     from .scene.goals import Goals
-    from .scene.ground import Ground, Sphere
     from .scene.paint import Paint, SurfacePaint
-    from .scene.plasticity import Plasticity
-    from .scene.rest_shape import RestShape
+    from .scene.rest_shape import Plasticity, RestShape
     from .scene.scene import Scene
     from .scene.skin import Skin, SurfaceMesh
     from .scene.soft_body import SoftBody
@@ -34,25 +39,25 @@ if TYPE_CHECKING:
     from .simulator import Frame, Simulator
 
 _HOMES = {
-    "Absorber": "scene.force_fields",
+    "Absorber": "scene.forces",
     "Attachment": "scene.contact_settings",
     "Channel": "scene.channel",
     "Collider": "scene.contact_settings",
     "Contact": "scene.contact_settings",
     "ContactSurface": "scene.contact_settings",
     "Embedding": "geometry.embedding",
-    "Falloff": "scene.force_fields",
-    "ForceField": "scene.force_fields",
+    "Falloff": "scene.forces",
+    "ForceField": "scene.forces",
     "Fluid": "scene.forces",
     "Frame": "simulator",
     "Goals": "scene.goals",
-    "Ground": "scene.ground",
+    "Ground": "scene.contact_settings",
     "InstabilityError": "errors",
     "JobError": "errors",
     "Paint": "scene.paint",
     "SurfacePaint": "scene.paint",
     "PairFriction": "scene.contact_settings",
-    "Plasticity": "scene.plasticity",
+    "Plasticity": "scene.rest_shape",
     "RestShape": "scene.rest_shape",
     "Release": "scene.stitches",
     "PosedStart": "scene.start",
@@ -62,13 +67,13 @@ _HOMES = {
     "Simulator": "simulator",
     "Skin": "scene.skin",
     "SoftBody": "scene.soft_body",
-    "Sphere": "scene.ground",
+    "Sphere": "scene.contact_settings",
     "Stitches": "scene.stitches",
     "SuppleError": "errors",
     "SurfaceMesh": "scene.skin",
     "TetMesh": "geometry.tet_mesh",
-    "VelocityGrid": "scene.force_fields",
-    "Wind": "scene.force_fields",
+    "VelocityGrid": "scene.forces",
+    "Wind": "scene.forces",
     "default_young": "preparation.sag",
     "embed": "geometry.embedding",
     "tetrahedralize": "meshing",

@@ -3,16 +3,29 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from .errors import SuppleError
-from .suggestion import suggestion
+
+
+def suggestion(name: str, names: Sequence[str], otherwise: str = "") -> str:
+    """Return a question such as ``Did you mean young?``.
+
+    Args:
+        name: a name that a user wrote and that is not among ``names``.
+        names: the names that there are.
+        otherwise: the text to return where none of them is similar.
+    """
+    similar = difflib.get_close_matches(name, names, 1)
+    return f"Did you mean {similar[0]}?" if similar else otherwise
+
 
 #: The keys that lead to an entry; numbers count the entries of a list from 0.
 Place = tuple[str | int, ...]

@@ -6,9 +6,10 @@ This changes between frames: the free vertices, and all objects built on them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import combinations_with_replacement
 
 import numpy as np
 import torch
@@ -16,20 +17,49 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .errors import JobError
+from .geometry.tet_mesh import TetMesh
 from .potentials.attachments import Attachments
-from .potentials.contact.apart import Pair, pairs_apart
+from .potentials.contact.surface import CollisionSurface
 from .potentials.goals import GoalSprings
 from .potentials.stitch_threads import StitchThreads
-from .preparation.attached_vertices import bearing_count, held_vertices
-from .scene.contact_distances import attached_pair
+from .preparation.intersections import Surfaces, find_close
+from .preparation.pins import bearing_count, held_vertices
+from .scene.collision_points import attached_pair, contact_distances
 from .scene.contact_settings import Attachment
 from .scene.forces import Force
 from .scene.scene import Scene
-from .scene.soft_body import SoftBody
-from .scene.start_shape import start_positions
+from .scene.soft_body import SoftBody, start_positions
 from .scene.stitches import Release, Stitches
 from .state import State
 from .system import System
+
+Pair = tuple[int, int]
+
+# The least distance relative to the activation distance; closer bodies would be thrown apart by
+# the barrier.
+MIN_DISTANCE_RATIO = 0.5
+
+
+def pairs_apart(
+    scene: Scene, meshes: Sequence[TetMesh], state: State, pairs: Collection[Pair]
+) -> set[Pair]:
+    """Return the pairs of objects that nothing keeps from touching each other.
+
+    Args:
+        scene: with contact; ``meshes`` are the tetrahedra of its bodies.
+        pairs: of objects, bodies first, then mesh colliders, the lower number first.
+    """
+    surface = CollisionSurface(replace(scene, attachments=[]), list(meshes))
+    points = surface.points(state.positions.cpu().numpy(), surface.colliders_in(state))
+    objects = surface.object_of.astype(np.int32)
+    every = combinations_with_replacement(range(len(surface.names)), 2)
+    excluded = set(every).difference(pairs)
+    distances: NDArray[np.float64] = MIN_DISTANCE_RATIO * contact_distances(scene)
+    surfaces = Surfaces(points, surface.triangles, objects, excluded)
+    close = find_close(surfaces, max(float(distances[pair]) for pair in pairs))
+    near = close.distances < distances[tuple(close.objects.T)]
+    return set(pairs).difference(map(tuple, close.objects[near].tolist()))
+
 
 Mask = NDArray[np.bool_]
 Forces = NDArray[np.float64]
@@ -94,8 +124,7 @@ class Releases:
 
     def at_start(self) -> Mask | None:
         """Return the (H,) mask of holds that are released from the start on; None where nothing
-        ever lets go.
-        """
+        ever lets go."""
         if not self._holds:
             return None
         return self._due(np.zeros(self._size, dtype=bool), 0)
@@ -214,8 +243,7 @@ class Releases:
 
     def _pulls(self, system: System, state: State, mask: Mask) -> Iterator[tuple[_Hold, Forces]]:
         """Yield the holds that may tear, and the force in newtons on each of their parts, 0
-        where a part has already let go.
-        """
+        where a part has already let go."""
         if all(hold.force is None for hold in self._holds):
             return
         system.go_to(state.frame, 0.0)
@@ -298,8 +326,7 @@ def _attachments_of(system: System) -> Attachments | None:
 
 
 def _numbers(values: Tensor) -> Forces:
-    numbers: Forces = values.cpu().numpy()
-    return numbers
+    return values.cpu().numpy()
 
 
 def _without_pins(body: SoftBody, released: NDArray[np.int32]) -> SoftBody:

@@ -15,7 +15,7 @@ from .geometry.rigid_fit import rigid_fits
 from .potentials.contact.surface import CollisionSurface
 from .preparation.intersections import Surfaces, find_close
 from .preparation.pins import path_jumps
-from .scene.contact_distances import contact_distances
+from .scene.collision_points import contact_distances
 from .scene.contact_settings import Collider
 from .state import State
 from .system import System
@@ -146,5 +146,4 @@ def _moved(
 def _all_but(body: int, count: int) -> NDArray[np.intp]:
     """(K, 2) the pairs of objects without that of a body and another object."""
     pairs = np.stack(np.triu_indices(count), axis=1)
-    others: NDArray[np.intp] = pairs[((pairs == body).sum(axis=1) != 1)]
-    return others
+    return pairs[((pairs == body).sum(axis=1) != 1)]

@@ -44,12 +44,7 @@ MAX_TURN_RADIANS = math.radians(10.0)
 _MAX_SOLVES = 4
 # A fiftieth of gravity, and a thousandth of the size. With contact, smaller forces take ten times
 # the iterations, without a visible difference.
-_ACCURACY = StaticAccuracy(
-    residual=0.2,
-    step_ratio=1e-3,
-    max_iterations=150,
-    first_step=2.5,
-)
+_ACCURACY = StaticAccuracy(residual=0.2, step_ratio=1e-3, max_iterations=150, first_step=2.5)
 # The largest slope of a supporting surface: the cosine of 45 degrees.
 _UPRIGHT_COSINE = 0.7
 

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from . import first_use
 from .compiled import runs_loops
-from .devices import fastest_device, find_device
 from .errors import SceneError
+from .geometry.tet_mesh import TetMesh
 from .integrators import XPBD, ImplicitEuler, Integrator, TimeStepper
 from .integrators.implicit_stepper import ImplicitStepper
 from .integrators.unfolding import Unfolding
@@ -32,6 +32,36 @@ from .scene.scene import Scene
 from .set_down import SetDown
 from .state import Energies, SolverStatistics, State, fitting
 from .system import System
+
+# The number of tets from which CUDA is faster (``benchmarks/devices.py``). With fewer, launching
+# its passes takes longer than compiled loops.
+CUDA_LEAST_TETS = 50_000
+
+
+def fastest_device(scene: Scene) -> str:
+    """``cuda`` where there is one and a prepared scene is quicker on it, else ``cpu``.
+
+    Contact of surfaces is computed on the CPU; explicit steps support it on the CPU only.
+    """
+    meshes = [body.mesh for body in scene.bodies]
+    tets = sum(len(mesh.tets) for mesh in meshes if isinstance(mesh, TetMesh))
+    is_quicker = scene.contact is None and tets >= CUDA_LEAST_TETS
+    return "cuda" if is_quicker and torch.cuda.is_available() else "cpu"
+
+
+def find_device(name: str) -> torch.device:
+    """``cpu`` or ``cuda`` as a torch device.
+
+    Raises:
+        SceneError: when it is another, or CUDA and there is none.
+    """
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SceneError(
+            "This computer has no CUDA device that torch can use; choose CPU or Automatic."
+        )
+    if name not in ("cpu", "cuda"):
+        raise SceneError(f"The device must be auto, cpu or cuda, not {name!r}.")
+    return torch.device(name)
 
 
 @dataclass(frozen=True)
@@ -262,8 +292,7 @@ class Simulator:
     @contextmanager
     def _threads(self) -> Iterator[None]:
         """Limit torch to one thread beside compiled kernels. Its work is short then, and its
-        threads would only compete with theirs.
-        """
+        threads would only compete with theirs."""
         before = torch.get_num_threads()
         if runs_loops(self.system):
             torch.set_num_threads(1)

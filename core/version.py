@@ -12,5 +12,4 @@ from pathlib import Path
 def version() -> str:
     """Return the version in the extension's manifest, its only source."""
     manifest = Path(__file__).resolve().parent.parent / "blender_manifest.toml"
-    number: str = tomllib.loads(manifest.read_text(encoding="utf-8"))["version"]
-    return number
+    return tomllib.loads(manifest.read_text(encoding="utf-8"))["version"]

@@ -20,9 +20,9 @@ MESSAGE_SOURCES = (
     *("addon", "core/geometry", "core/job", "core/meshing", "core/preparation"),
     *("core/scene", "core/potentials", "core/integrators", "core/adjoint", "core/minimizers"),
     *("core/results", "core/linear_solvers/direct.py", "core/materials/material.py"),
-    *("core/materials/st_venant_kirchhoff.py", "core/compiled.py", "core/devices.py"),
+    *("core/materials/st_venant_kirchhoff.py", "core/compiled.py"),
     *("core/errors.py", "core/releases.py", "core/settled_start.py", "core/simulator.py"),
-    *("core/state.py", "core/suggestion.py"),
+    *("core/state.py", "core/list_file.py"),
 )
 _TWO_WORDS = re.compile(r"[A-Za-z]{2,}[.,:;!?]? [A-Za-z0-9{]")
 

@@ -150,8 +150,7 @@ def _is_baked(mesh: bpy.types.Mesh) -> bool:
 
 def record(obj: bpy.types.Object) -> dict[str, Any]:
     """The record in which Bake keeps the earlier state of the shape keys; empty without a bake."""
-    entries: dict[str, Any] = obj.data.shape_keys[RECORD].to_dict() if has_bake(obj) else {}
-    return entries
+    return obj.data.shape_keys[RECORD].to_dict() if has_bake(obj) else {}
 
 
 def is_supple_key(key_block: bpy.types.ShapeKey) -> bool:
@@ -316,9 +315,7 @@ def _prepare(obj: bpy.types.Object, key_frames: list[int], is_absolute: bool) ->
 
 
 def _write(
-    obj: bpy.types.Object,
-    positions: Iterable[NDArray[Any]],
-    action: bpy.types.Action | None = None,
+    obj: bpy.types.Object, positions: Iterable[NDArray[Any]], action: bpy.types.Action | None = None
 ) -> None:
     keys, frames = obj.data.shape_keys, key_frames(obj)
     prefix: str = keys[RECORD]["prefix"]

@@ -35,7 +35,7 @@ def before_saving(file: Path) -> None:
     """
     global problem
     _before.clear()
-    if _is_settings(file):
+    if file.parent == Path(bpy.utils.user_resource("CONFIG")):
         return
     if session.is_running():
         if file != scene_cache.open_file():
@@ -179,8 +179,3 @@ def _moved_file(scene: bpy.types.Scene, path: Path) -> Path | None:
         return file
     taken = trash.take_back(parents, (folder.name, f"-{run}"))
     return taken / inside if taken is not None and (taken / inside).is_file() else None
-
-
-def _is_settings(file: Path) -> bool:
-    """Whether this is Blender's startup file."""
-    return file.parent == Path(bpy.utils.user_resource("CONFIG"))

@@ -20,8 +20,7 @@ from ...core.job.run_start import run_start
 from ...core.materials import MODELS, Material, StVenantKirchhoff
 from ...core.scene.channel import Channel
 from ...core.scene.paint import Paint
-from ...core.scene.plasticity import Plasticity
-from ...core.scene.rest_shape import RestShape, TetRestShape
+from ...core.scene.rest_shape import Plasticity, RestShape, TetRestShape
 from ...core.scene.skin import Skin, SurfaceMesh
 from ...core.scene.soft_body import SoftBody
 from ...core.scene.start import PosedStart, RunStart
@@ -160,8 +159,7 @@ def _axes(matrix: Matrices) -> NDArray[np.float64]:
     """Return the (3, 3) orthogonal matrix nearest to the object's, which mirrors where the object
     does."""
     u, _, vh = np.linalg.svd(matrix[:3, :3])
-    axes: NDArray[np.float64] = u @ vh
-    return axes
+    return u @ vh
 
 
 def _skin(

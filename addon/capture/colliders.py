@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.geometry.triangles import compact_indices
-from ...core.scene.contact_settings import Collider
-from ...core.scene.ground import Sphere
+from ...core.scene.contact_settings import Collider, Sphere
 from ..animated import is_animated
 from ..new_mesh import new_mesh
 from ..units import exact_float
@@ -158,8 +157,7 @@ class MeshCollider:
                 f"{name}: vertex {int(broken.argmax())} is not at a finite position at frame "
                 f"{frame}. Check its mesh, modifiers and transform."
             )
-        used: Points = self._unit * points[self._used]
-        return used
+        return self._unit * points[self._used]
 
 
 @dataclass(frozen=True)

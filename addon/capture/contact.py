@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ...core.errors import SceneError
 from ...core.geometry.triangles import without_unreferenced
 from ...core.scene.contact_settings import Contact, ContactSurface
+from ...core.scene.integrator_table import INTEGRATORS
 from ...core.scene.soft_body import SoftBody
 from ..units import exact_float
-from . import integrators
 from .body import Shape
 from .captured import CaptureError
 from .colliders import decimated
@@ -29,7 +29,7 @@ def is_possible(scene: bpy.types.Scene) -> bool:
     """Whether the settings let soft bodies touch each other and meshes; colliders are spheres
     where they do not."""
     props = scene.supple
-    return props.contact != NEVER and integrators.supports_contact(props.integrator)
+    return props.contact != NEVER and INTEGRATORS[props.integrator].supports_contact
 
 
 def is_wanted(scene: bpy.types.Scene, bodies: Objects, colliders: Objects) -> bool:
@@ -54,9 +54,9 @@ def check_integrator(scene: bpy.types.Scene, objects: Objects) -> None:
     choice, integrator = scene.supple.contact, scene.supple.integrator
     if choice == NEVER or (len(objects) == 1 and choice != ALWAYS):
         return
-    if not integrators.supports_contact(integrator):
+    if not INTEGRATORS[integrator].supports_contact:
         raise CaptureError(
-            f"{integrators.label(integrator)} does not support contact between soft bodies. "
+            f"{INTEGRATORS[integrator].label} does not support contact between soft bodies. "
             "Choose Automatic or Implicit Euler, or set Contact to Never."
         )
 
@@ -68,9 +68,9 @@ def check_spheres(scene: bpy.types.Scene, colliders: Objects) -> None:
         CaptureError: with the cure.
     """
     name = scene.supple.integrator
-    if colliders and integrators.is_implicit(name):
+    if colliders and INTEGRATORS[name].is_implicit:
         raise CaptureError(
-            f"{colliders[0].name} is a collider, and {integrators.label(name)} needs contact "
+            f"{colliders[0].name} is a collider, and {INTEGRATORS[name].label} needs contact "
             "for it. Set Contact to Automatic, or untick Collider."
         )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...core.errors import SceneError
 from ...core.scene.channel import Channel
-from ...core.scene.force_fields import (
+from ...core.scene.forces import (
     FALLOFF_NUMBERS,
     OWN_NUMBERS,
     Absorber,

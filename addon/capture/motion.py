@@ -66,10 +66,7 @@ class Recording:
     """
 
     def __init__(
-        self,
-        read: Callable[[bpy.types.Depsgraph], Samples],
-        may_change: bool,
-        per_frame: int = 1,
+        self, read: Callable[[bpy.types.Depsgraph], Samples], may_change: bool, per_frame: int = 1
     ) -> None:
         self.may_change, self.per_frame = may_change, per_frame
         self._read = read
@@ -184,8 +181,7 @@ def world_matrix(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Matri
 
 def transform(matrix: Matrices, points: Points) -> Points:
     """Transform (V, 3) points by a 4x4 matrix."""
-    moved: Points = points @ matrix[:3, :3].T + matrix[:3, 3]
-    return moved
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def may_move(obj: bpy.types.Object | None) -> bool:

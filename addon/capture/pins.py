@@ -79,8 +79,7 @@ class Pins:
     @property
     def is_hard(self) -> NDArray[np.bool_]:
         """(P,) whether a vertex is pinned."""
-        hard: NDArray[np.bool_] = self.weights >= PIN_WEIGHT
-        return hard
+        return self.weights >= PIN_WEIGHT
 
     def pinned(self) -> NDArray[np.int32] | None:
         """(Q,) indices of the vertices that are pinned; None for none."""

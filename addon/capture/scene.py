@@ -13,10 +13,9 @@ from ...core.errors import SceneError
 from ...core.job import Settings
 from ...core.preparation.overlap import check_surfaces
 from ...core.scene.channel import Channel
-from ...core.scene.contact_settings import Attachment, Collider
-from ...core.scene.force_fields import Absorber, ForceField
-from ...core.scene.forces import Force
-from ...core.scene.ground import Sphere
+from ...core.scene.contact_settings import Attachment, Collider, Sphere
+from ...core.scene.forces import Absorber, Force, ForceField
+from ...core.scene.integrator_table import INTEGRATORS
 from ...core.scene.paint import Paint
 from ...core.scene.rest_shape import RestShape, TetRestShape
 from ...core.scene.scene import Scene
@@ -31,15 +30,7 @@ from .captured import Capture, CapturedObject, CaptureError
 from .colliders import MeshCollider, SphereCollider
 from .control import kept_control
 from .force_fields import AbsorberRecording, FieldRecording, absorbers, acting_fields
-from .integrators import is_adaptive, supports_plasticity, supports_viscosity
-from .motion import (
-    Matrices,
-    Motion,
-    MotionRecording,
-    keyed_settings,
-    preserved_frame,
-    record,
-)
+from .motion import Matrices, Motion, MotionRecording, keyed_settings, preserved_frame, record
 from .objects import left_out, shown_colliders, soft_bodies
 from .paint import capture_paint
 from .pins import Pins
@@ -212,9 +203,7 @@ class _Reading:
         bodies = [
             replace(
                 soft_body(
-                    *arguments,
-                    unit=self.unit,
-                    resolution_scale=scene.supple.resolution_scale,
+                    *arguments, unit=self.unit, resolution_scale=scene.supple.resolution_scale
                 ),
                 tet_control=kept_control(obj, motion.matrices.at(0), self.unit),
             )
@@ -237,9 +226,9 @@ def _other_objects(context: bpy.types.Context) -> Iterator[list[bpy.types.Object
 
 def _supported(body: SoftBody, integrator: str) -> SoftBody:
     """A body without the features that an integrator does not support."""
-    if not supports_viscosity(integrator):
+    if not INTEGRATORS[integrator].supports_viscosity:
         body = replace(body, loss_factor=0.0, stiffness_damping=0.0, viscosity=0.0)
-    if supports_plasticity(integrator):
+    if INTEGRATORS[integrator].supports_plasticity:
         return body
     # Neither do its tets get other rest shapes.
     skin = body.skin
@@ -310,7 +299,7 @@ def _settings(scene: bpy.types.Scene, frames: range, unit: float) -> Settings:
         integrator=props.integrator,
         # A tolerance that has no effect is left out: a run is known by its settings.
         step_tolerance=unit * exact_float(props.step_tolerance)
-        if is_adaptive(props.integrator)
+        if INTEGRATORS[props.integrator].is_adaptive
         else Settings.step_tolerance,
         results=tuple(props.results),
         pre_roll=props.pre_roll,

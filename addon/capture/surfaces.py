@@ -231,8 +231,7 @@ def _relative_mix(obj: bpy.types.Object, keys: bpy.types.Key) -> Points:
 
 def key_offset(obj: bpy.types.Object, block: bpy.types.ShapeKey) -> Points:
     """Return the (V, 3) offsets by which a relative key of the value 1 moves the vertices of an
-    object.
-    """
+    object."""
     offset = _key_shape(block) - _key_shape(block.relative_key)
     group = obj.vertex_groups.get(block.vertex_group)
     return offset if group is None else group_weights(obj, group)[:, None] * offset
@@ -252,16 +251,12 @@ def _absolute_mix(keys: bpy.types.Key) -> Points:
         second, factor
     )
     around = (max(after - 2, 0), after - 1, after, min(after + 1, len(blocks) - 1))
-    mixed: Points = sum(
-        weight * _key_shape(blocks[k]) for weight, k in zip(weights, around, strict=True)
-    )
-    return mixed
+    return sum(weight * _key_shape(blocks[k]) for weight, k in zip(weights, around, strict=True))
 
 
 def _spline_weights(block: bpy.types.ShapeKey, factor: float) -> Points:
     """Return the (4,) weights of the keys around, for a cardinal spline or a uniform cubic
-    B-spline.
-    """
+    B-spline."""
     powers = np.array([1.0, factor, factor**2, factor**3])
     if block.interpolation == "KEY_LINEAR":
         return np.array([0.0, 1.0 - factor, factor, 0.0])

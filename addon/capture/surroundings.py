@@ -7,8 +7,8 @@ import bpy
 import numpy as np
 
 from ...core.scene.channel import Channel
+from ...core.scene.contact_settings import Ground
 from ...core.scene.forces import Fluid, Force
-from ...core.scene.ground import Ground
 from ..animated import has_animated_gravity
 from ..units import exact_float, gravity
 from .captured import CaptureError

@@ -66,7 +66,7 @@ def template(job: FarmJob) -> dict[str, Any]:
             {
                 "name": "Program",
                 "type": "STRING",
-                "default": _program(),
+                "default": ("python3" if bpy.app.module else "blender"),
                 "description": "The program on the farm's machines",
             },
         ],
@@ -106,10 +106,6 @@ def write(job: FarmJob, folder: Path) -> Path:
 def _path(name: str, kind: str, flow: str) -> dict[str, str]:
     described = {"name": name, "type": "PATH", "description": _TEXTS[name]}
     return {**described, "objectType": kind, "dataFlow": flow}
-
-
-def _program() -> str:
-    return "python3" if bpy.app.module else "blender"
 
 
 def _step(

@@ -54,8 +54,7 @@ def _place(question: Question) -> Points:
             f"{target.name} is not at finite coordinates at frame {props.fit_frame}. Look at "
             "its keys and drivers."
         )
-    place: Points = question.captured.objects[question.index].unit * matrix[:3, 3]
-    return place
+    return question.captured.objects[question.index].unit * matrix[:3, 3]
 
 
 def _apply(obj: bpy.types.Object, captured: Capture, index: int, result: FoundThrow) -> str:

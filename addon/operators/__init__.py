@@ -3,9 +3,9 @@
 
 from typing import Any
 
-from . import bake, bodies, export, farm, fields, help, notices, presets, simulate, solver, takes
+from . import bake, bodies, export, farm, fields, notices, presets, simulate, solver, takes
 
-_FILES = (bodies, simulate, bake, takes, export, fields, farm, notices, solver, presets, help)
+_FILES = (bodies, simulate, bake, takes, export, fields, farm, notices, solver, presets)
 CLASSES: list[Any] = [
     each
     for file in _FILES

@@ -65,8 +65,7 @@ class SUPPLE_OT_bake(TimedOperator, bpy.types.Operator):
             _ask(context, changes, {"step": self.step, "kind": self.kind})
             return {"CANCELLED"}
         is_quick = bake_run.is_quick(context)
-        result: set[str] = self.execute(context) if is_quick else super().invoke(context, event)
-        return result
+        return self.execute(context) if is_quick else super().invoke(context, event)
 
     def act(self: Any, context: bpy.types.Context) -> str:
         changes = bake_run.outdated_changes(context)
@@ -113,8 +112,7 @@ class SUPPLE_OT_free(ActionOperator, bpy.types.Operator):
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         baked = actions.baked_bodies(context.scene)
         if bpy.app.background or not baked:
-            result: set[str] = self.execute(context)
-            return result
+            return self.execute(context)
         result = context.window_manager.invoke_confirm(
             self,
             event,
@@ -139,11 +137,7 @@ class SUPPLE_OT_pack_frames(ActionOperator, bpy.types.Operator):
         name="Frames",
         description="Place where other machines find the frames",
         items=[
-            (
-                "BESIDE",
-                "Beside the File",
-                "In the folder supple_cache beside the .blend file",
-            ),
+            ("BESIDE", "Beside the File", "In the folder supple_cache beside the .blend file"),
             (
                 "INSIDE",
                 "Inside the File",
@@ -162,8 +156,7 @@ class SUPPLE_OT_pack_frames(ActionOperator, bpy.types.Operator):
         return actions.pack_frames(context, is_inside=self.where == "INSIDE")
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        result: set[str] = context.window_manager.invoke_props_dialog(self, confirm_text="Pack")
-        return result
+        return context.window_manager.invoke_props_dialog(self, confirm_text="Pack")
 
     def draw(self: Any, context: bpy.types.Context) -> None:
         self.layout.prop(self, "where", expand=True)
@@ -205,10 +198,7 @@ class SUPPLE_OT_remove_caches(ActionOperator, bpy.types.Operator):
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         self._caches = unused_caches.find()
-        result: set[str] = context.window_manager.invoke_props_dialog(
-            self, width=700, confirm_text="Remove"
-        )
-        return result
+        return context.window_manager.invoke_props_dialog(self, width=700, confirm_text="Remove")
 
     def draw(self, context: bpy.types.Context) -> None:
         unused = [each for each in self._caches if not each.user]

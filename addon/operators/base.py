@@ -13,11 +13,11 @@ from .. import runs
 from ..capture.captured import RemovedError
 from ..capture.objects import is_soft_body
 from ..named import NAMED, named
+from ..remembered import redraw_panels
 from ..reports import intersections
 from ..runs import Run, Work
 from ..translations import translated
 from ..worker import session, solver_environment, warm_worker
-from ..worker.redraw import redraw_panels
 
 
 def _why_busy() -> str:
@@ -111,8 +111,7 @@ class NamedObjectOperator(ActionOperator):
         obj = context.scene.objects.get(name) if name else context.object
         if obj is None:
             raise SuppleError(f"The scene has no object {name}." if name else "Select an object.")
-        message: str = self.mend(context, obj)
-        return message
+        return self.mend(context, obj)
 
 
 TICK_SECONDS = 0.05
@@ -146,8 +145,7 @@ class TimedOperator(ActionOperator):
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if bpy.app.background or context.window is None:
-            result: set[str] = self.execute(context)
-            return result
+            return self.execute(context)
         try:
             self._run = self.begin(context)
         except SuppleError as error:

@@ -13,7 +13,7 @@ from ..capture.objects import can_collide, is_collider, is_soft_body
 from ..named import named
 from ..playback import fields, mesh_cache, smooth
 from ..properties import jiggling, presets, selection, suited
-from ..properties.copying import copy_settings
+from ..properties.selection import copy_settings
 from ..settings.object import setting
 from ..translations import translated
 from ..worker import warm_worker

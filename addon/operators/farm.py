@@ -59,8 +59,7 @@ class SUPPLE_OT_copy_job_type(ActionOperator, bpy.types.Operator):
 
     def invoke(self: Any, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if bpy.app.background:
-            result: set[str] = self.execute(context)
-            return result
+            return self.execute(context)
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 

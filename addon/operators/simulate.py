@@ -18,11 +18,11 @@ from ..fits.fit_run import Fit
 from ..fits.table import TOOLS
 from ..named import named
 from ..properties import presets, selection
+from ..remembered import redraw_panels
 from ..reports import coarse_meshes
 from ..runs import Simulation, Tetrahedralization
 from ..translations import translated
 from ..units import played_frame
-from ..worker.redraw import redraw_panels
 from .base import BodiesOperator, WorkerOperator, chosen_bodies
 
 ASK, SOFT, COLLIDER, LEAVE = "ask", "soft", "collider", "leave"
@@ -142,8 +142,7 @@ class SUPPLE_OT_simulate(SimulationOperator, bpy.types.Operator):
             if undecided:
                 _ask(context, undecided)
                 return {"CANCELLED"}
-        result: set[str] = super().invoke(context, event)
-        return result
+        return super().invoke(context, event)
 
     def take_in(self: Any, context: bpy.types.Context) -> None:
         new = selection.newcomers(context)

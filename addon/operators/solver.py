@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import textwrap
+import webbrowser
+from pathlib import Path
 from typing import Any
 
 import bpy
+from bpy.props import StringProperty
 
 from ...core.errors import SuppleError
-from .. import ids
+from .. import guide, ids
+from ..remembered import redraw_panels
 from ..reports import doctor
 from ..reports.doctor import Examination, Finding
 from ..translations import translated
 from ..worker import solver_environment, warm_worker
-from ..worker.redraw import redraw_panels
 from ..worker.solver_install import (
     Installation,
     download_size,
@@ -167,10 +170,9 @@ class SUPPLE_OT_doctor_report(bpy.types.Operator):
     bl_options = {"INTERNAL"}
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        result: set[str] = context.window_manager.invoke_props_dialog(
+        return context.window_manager.invoke_props_dialog(
             self, width=_WIDTH_PIXELS, title="Supple Doctor", confirm_text=self.bl_label
         )
-        return result
 
     def draw(self, context: bpy.types.Context) -> None:
         column = self.layout.column(align=True)
@@ -209,3 +211,25 @@ def _look() -> float | None:
         with bpy.context.temp_override(window=windows[-1], screen=windows[-1].screen):
             bpy.ops.supple.doctor_report("INVOKE_DEFAULT")
     return None
+
+
+class SUPPLE_OT_help(bpy.types.Operator):
+    """Open the guide at the section about this panel, in the web browser"""
+
+    bl_idname = ids.HELP
+    bl_label = "Supple Guide"
+    bl_options = {"INTERNAL"}
+
+    page: StringProperty(
+        name="Page",
+        description="Page of the guide, and its section after #",
+        default="user_guide",
+        options={"SKIP_SAVE"},
+    )
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        name, _, section = self.page.partition("#")
+        folder = guide.write(Path(bpy.app.tempdir) / "supple_guide")
+        address = (folder / f"{name}.html").as_uri()
+        webbrowser.open(f"{address}#{section}" if section else address)
+        return {"FINISHED"}

@@ -7,33 +7,33 @@ from typing import Any
 
 import bpy
 
-from . import collisions, export, forces, goals, main, material, pins, solver, start, takes
+from . import body, export, main, solver, takes
 from .base import SupplePanel
 
 #: In the order in which they stand.
 CONTENTS: list[type[SupplePanel]] = [
     main.SUPPLE_PT_main,
     main.SUPPLE_PT_statistics,
-    material.SUPPLE_PT_material,
-    material.SUPPLE_PT_plasticity,
-    material.SUPPLE_PT_paint,
-    material.SUPPLE_PT_material_advanced,
-    pins.SUPPLE_PT_pins,
-    pins.SUPPLE_PT_jiggle,
-    pins.SUPPLE_PT_attach,
-    collisions.SUPPLE_PT_collisions,
-    collisions.SUPPLE_PT_ground,
-    collisions.SUPPLE_PT_collisions_advanced,
-    forces.SUPPLE_PT_forces,
-    forces.SUPPLE_PT_fluid,
-    forces.SUPPLE_PT_force_fields,
-    start.SUPPLE_PT_start,
+    body.SUPPLE_PT_material,
+    body.SUPPLE_PT_plasticity,
+    body.SUPPLE_PT_paint,
+    body.SUPPLE_PT_material_advanced,
+    body.SUPPLE_PT_pins,
+    body.SUPPLE_PT_jiggle,
+    body.SUPPLE_PT_attach,
+    body.SUPPLE_PT_collisions,
+    body.SUPPLE_PT_ground,
+    body.SUPPLE_PT_collisions_advanced,
+    body.SUPPLE_PT_forces,
+    body.SUPPLE_PT_fluid,
+    body.SUPPLE_PT_force_fields,
+    body.SUPPLE_PT_start,
     solver.SUPPLE_PT_solver,
     solver.SUPPLE_PT_cache,
     solver.SUPPLE_PT_fields,
     solver.SUPPLE_PT_farm,
     solver.SUPPLE_PT_solver_advanced,
-    goals.SUPPLE_PT_goals,
+    body.SUPPLE_PT_goals,
     takes.SUPPLE_PT_takes,
     export.SUPPLE_PT_playback,
     export.SUPPLE_PT_export,

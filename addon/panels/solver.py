@@ -7,10 +7,10 @@ import bpy
 
 from ...core.errors import SuppleError
 from ...core.results import RESULTS
+from ...core.scene.integrator_table import INTEGRATORS
 from .. import ids, preferences
 from ..cache import packed_frames, scene_cache
 from ..cache_folder import check_reachable
-from ..capture.integrators import is_adaptive
 from ..capture.objects import is_soft_body, soft_bodies
 from ..farm_formats import FLAMENCO
 from ..operators.presets import SUPPLE_PT_quality_presets
@@ -57,7 +57,7 @@ class SUPPLE_PT_solver_advanced(ScenePanel):
             layout.operator(ids.TETRAHEDRALIZE, icon="MESH_ICOSPHERE")
         layout.label(text="All Soft Bodies")
         draw_settings(layout, props, "integrator")
-        if is_adaptive(props.integrator):
+        if INTEGRATORS[props.integrator].is_adaptive:
             draw_settings(layout, props, "step_tolerance")
         draw_panel(layout, props, "solver advanced")
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...core.geometry.cage_fit import CageFit
 from ...core.geometry.embedding import Embedding
-from ...core.preparation.surface_normals import outward_faces, vertex_normals
+from ...core.meshing.surface import outward_faces, vertex_normals
 from .. import driving
 from ..capture.refined import refining
 from ..capture.surfaces import Points, evaluated_surface, vertex_coordinates

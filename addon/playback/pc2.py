@@ -187,8 +187,7 @@ def _parse(path: Path, header: bytes) -> tuple[int, int]:
 def _parse_checksum(path: Path, text: bytes) -> int:
     if len(text) < _CHECKSUM.size or not text.startswith(_CHECKSUM_MAGIC):
         raise SuppleError(f"{path} is damaged (it has no checksum). Simulate again.")
-    checksum: int = _CHECKSUM.unpack(text)[1]
-    return checksum
+    return _CHECKSUM.unpack(text)[1]
 
 
 def _not_written(path: Path, error: OSError) -> SuppleError:

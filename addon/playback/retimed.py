@@ -245,8 +245,7 @@ def _sampled(
     context: bpy.types.Context, objects: Sequence[bpy.types.Object], frames: range
 ) -> dict[bpy.types.Object, Frames]:
     """Return the (F, V, 3) points of each object as the viewport shows it, in the object's
-    space.
-    """
+    space."""
     samples: dict[bpy.types.Object, list[Frames]] = {obj: [] for obj in objects}
     for frame in frames if objects else ():
         context.scene.frame_set(frame)

@@ -275,8 +275,7 @@ def _falloff(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return (V,) weights that rise smoothly from the fixed vertices to distant ones."""
     far = max(float(np.percentile(distances, _FAR_PERCENTILE)), 1e-30)
     share = np.clip((distances / far - _HELD_RATIO) / (1.0 - _HELD_RATIO), 0.0, 1.0)
-    weights: NDArray[np.float64] = share * share * (3.0 - 2.0 * share)
-    return weights
+    return share * share * (3.0 - 2.0 * share)
 
 
 def _set(

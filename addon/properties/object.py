@@ -62,11 +62,7 @@ def _recorded(name: str) -> Any:
 
     row = RESULTS[name]
     return BoolProperty(
-        name=row.label,
-        description=row.description,
-        get=is_ticked,
-        set=tick,
-        options=set(),
+        name=row.label, description=row.description, get=is_ticked, set=tick, options=set()
     )
 
 

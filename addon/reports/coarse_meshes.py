@@ -127,8 +127,7 @@ def _check_editable(obj: bpy.types.Object) -> None:
 def _sized(obj: bpy.types.Object) -> Points:
     """(V, 3) vertices of the object's own mesh, turned and scaled as the object is."""
     axes = np.array(obj.matrix_world.to_3x3())
-    sized: Points = vertex_coordinates(obj.data) @ axes.T
-    return sized
+    return vertex_coordinates(obj.data) @ axes.T
 
 
 def _cell(obj: bpy.types.Object) -> float:

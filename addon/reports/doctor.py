@@ -271,10 +271,7 @@ def _problems(findings: list[Finding]) -> list[Line]:
     return [
         line
         for finding in problems
-        for line in (
-            ("ERROR", f"{finding.what}: {finding.value}."),
-            ("BLANK1", finding.cure),
-        )
+        for line in (("ERROR", f"{finding.what}: {finding.value}."), ("BLANK1", finding.cure))
     ]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ...core.scene.integrator_table import INTEGRATORS
 from .. import driving
 from ..animated import (
     ANIMATION,
@@ -29,7 +30,7 @@ from ..animated import (
     own_curves,
 )
 from ..bake import shape_keys
-from ..capture import contact, control, integrators
+from ..capture import contact, control
 from ..capture.attachments import is_stitch, rows_of
 from ..capture.body import can_be_posed
 from ..capture.captured import CaptureError
@@ -130,7 +131,7 @@ BODY_NEEDS = (
     Need(
         ("loss_factor", "stiffness_damping", "viscosity"),
         lambda obj, taken: (
-            not integrators.supports_viscosity(taken)
+            not INTEGRATORS[taken].supports_viscosity
             and any(
                 getattr(obj.supple, name)
                 for name in ("loss_factor", "stiffness_damping", "viscosity")
@@ -142,14 +143,14 @@ BODY_NEEDS = (
     Need(
         ("jiggle_group",),
         lambda obj, taken: (
-            not integrators.supports_plasticity(taken) and bool(obj.supple.jiggle_group)
+            not INTEGRATORS[taken].supports_plasticity and bool(obj.supple.jiggle_group)
         ),
         "{integrator} does not support Jiggle: the body sags and keeps its shape of the first "
         "frame. Choose another integrator.",
     ),
     Need(
         ("use_plasticity",),
-        lambda obj, taken: not integrators.supports_plasticity(taken) and obj.supple.use_plasticity,
+        lambda obj, taken: not INTEGRATORS[taken].supports_plasticity and obj.supple.use_plasticity,
         "{integrator} ignores Plasticity. Turn it off, or choose another integrator.",
     ),
     Need(
@@ -161,7 +162,7 @@ BODY_NEEDS = (
 SCENE_NEEDS = (
     Need(
         ("substeps",),
-        lambda scene, taken: scene.supple.substeps > 0 and integrators.is_adaptive(taken),
+        lambda scene, taken: scene.supple.substeps > 0 and INTEGRATORS[taken].is_adaptive,
         "Substeps is ignored, since {integrator} chooses its steps by the Tolerance. Set it "
         "to 0, or choose another integrator.",
     ),
@@ -170,8 +171,8 @@ SCENE_NEEDS = (
         lambda scene, taken: (
             scene.supple.friction_updates > 0
             and scene.supple.contact != contact.NEVER
-            and integrators.supports_contact(taken)
-            and not integrators.may_be_implicit(taken)
+            and INTEGRATORS[taken].supports_contact
+            and not (INTEGRATORS[taken].is_implicit or taken == "automatic")
         ),
         "Friction Passes is ignored, since {integrator} computes friction once per step. Set "
         "it to 0, or choose Automatic or Implicit Euler.",
@@ -236,7 +237,7 @@ def _body_messages(
     yield from _settings(obj, animated_paths(obj))
     for need in BODY_NEEDS:
         if need.is_missing(obj, taken):
-            yield f"{obj.name}: {need.text.format(integrator=integrators.label(taken))}"
+            yield f"{obj.name}: {need.text.format(integrator=INTEGRATORS[taken].label)}"
     yield from motion_without_pins(obj, is_followed)
 
 
@@ -330,7 +331,7 @@ def _scene_messages(context: bpy.types.Context, bodies: list[bpy.types.Object]) 
     scene, integrator = context.scene, context.scene.supple.integrator
     for need in SCENE_NEEDS:
         if need.is_missing(scene, integrator):
-            yield f"{scene.name}: {need.text.format(integrator=integrators.label(integrator))}"
+            yield f"{scene.name}: {need.text.format(integrator=INTEGRATORS[integrator].label)}"
     if reason := _why_through_itself(context, bodies):
         yield f"{bodies[0].name} does not collide with itself, since {reason}"
     yield from _settings(scene, animated_paths(scene))
@@ -344,7 +345,7 @@ def _why_through_itself(context: bpy.types.Context, bodies: list[bpy.types.Objec
         return ""
     if not contact.is_possible(scene):
         return (
-            f"{integrators.label(props.integrator)} only supports collisions with the ground "
+            f"{INTEGRATORS[props.integrator].label} only supports collisions with the ground "
             "and spheres. Choose Automatic or Implicit Euler, or set Contact to Never."
         )
     is_bouncy = props.use_ground and props.ground_response == "projection"

@@ -97,11 +97,7 @@ def select(context: bpy.types.Context, report: IntersectionReport) -> str:
     context.view_layer.objects.active = objects[0]
     unit = metres_per_unit(context.scene)
     bodies = soft_bodies(context)
-    with (
-        preserved_frame(context.scene),
-        without_supple(bodies),
-        driving.without_refiners(bodies),
-    ):
+    with preserved_frame(context.scene), without_supple(bodies), driving.without_refiners(bodies):
         context.scene.frame_set(simulated_range(context.scene).start)
         depsgraph = context.evaluated_depsgraph_get()
         nearest = [_nearest_faces(obj, depsgraph, points / unit) for obj, points in places]

@@ -244,10 +244,7 @@ def _playback_notices(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> It
         )
     last = mesh_cache.last_frame(obj)
     if shape_keys.has_bake(obj) and not shape_keys.is_of(obj, mesh_cache.run_of(obj), last or 0):
-        yield Notice(
-            f"The bake of {obj.name} is older than its simulation. Bake again.",
-            ids.BAKE,
-        )
+        yield Notice(f"The bake of {obj.name} is older than its simulation. Bake again.", ids.BAKE)
 
 
 def _run_notices(objects: list[bpy.types.Object]) -> Iterator[Notice]:

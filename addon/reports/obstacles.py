@@ -82,13 +82,11 @@ class _Surface:
 
     @cached_property
     def low(self) -> Vectors:
-        low: Vectors = self.points.min(axis=0)
-        return low
+        return self.points.min(axis=0)
 
     @cached_property
     def high(self) -> Vectors:
-        high: Vectors = self.points.max(axis=0)
-        return high
+        return self.points.max(axis=0)
 
     @cached_property
     def tree(self) -> BVHTree:
@@ -449,12 +447,10 @@ class _Flight:
         frames = np.unique([*uniform, *mesh.key_frames(self.frames)])
         times = np.minimum((frames - self.frames.start) * self.frame_time, self.landing)
         displacements = np.zeros((len(frames), 3)) if self.is_held else self._displacements(times)
-        relative: Vectors = displacements - mesh.displacements(frames)
-        return relative
+        return displacements - mesh.displacements(frames)
 
     def _displacements(self, times: Vectors) -> Vectors:
-        moved: Vectors = np.outer(times, self.start) + np.outer(0.5 * times * times, self.pull)
-        return moved
+        return np.outer(times, self.start) + np.outer(0.5 * times * times, self.pull)
 
 
 def _fall_time(height: float, speed: float, pull: float) -> float:

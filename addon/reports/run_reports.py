@@ -16,7 +16,7 @@ import bpy
 from ...core.errors import JobError
 from ...core.job import Job
 from ...core.job.log import total_seconds
-from ...core.meshing.local_thickness import MAX_BENDING_RATIO
+from ...core.meshing.surface import MAX_BENDING_RATIO
 from ..capture.captured import Capture, CapturedObject
 from .notices import frames_after_jumps
 

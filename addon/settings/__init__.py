@@ -168,11 +168,7 @@ class Setting:
                 setattr(props, self.name, 0 if is_on else first_value)
 
         return BoolProperty(
-            name="Auto",
-            description=self.tip,
-            get=is_automatic,
-            set=tick,
-            options=set(),
+            name="Auto", description=self.tip, get=is_automatic, set=tick, options=set()
         )
 
     def _percentage(self) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ...core.errors import SuppleError
-from ...core.suggestion import suggestion
+from ...core.list_file import suggestion
 from . import Setting
 from .object import OBJECT
 from .scene import SCENE

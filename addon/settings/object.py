@@ -11,7 +11,7 @@ import bpy
 
 from ...core.materials import MODEL_TABLE
 from ...core.scene.paint import PAINTED_SETTINGS
-from ...core.scene.plasticity import DEFAULT_LIMIT
+from ...core.scene.rest_shape import DEFAULT_LIMIT
 from ..start_runs import POSE, RUN
 from . import (
     Setting,

@@ -19,8 +19,8 @@ from pathlib import Path
 import bpy
 
 from ...core.job import warm_up
+from ..remembered import redraw_panels
 from . import solver_environment
-from .redraw import redraw_panels
 from .solver_environment import Command
 
 

@@ -20,8 +20,7 @@ from ..scene import checks
 from ..scene.channel import Channel
 from ..scene.rest_shape import ControlKind
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from .observer import Observer
 from .refusals import chosen_body, refuse_scene
 from .simulations import simulate
@@ -371,8 +370,7 @@ class _Search:
 
 def _without_obstacles(scene: Scene) -> Scene | None:
     """Return the scene without obstacles; None where there are none, or bodies may be attached
-    to them.
-    """
+    to them."""
     if scene.attachments or (scene.ground is None and scene.contact is None and not scene.spheres):
         return None
     return replace(scene, ground=None, colliders=[], contact=None)
@@ -456,12 +454,7 @@ class _Problem:
     """The distances of keyed vertices from their keys."""
 
     def __init__(
-        self,
-        control: _Control,
-        keys: list[_Place],
-        body: int,
-        frames: int,
-        options: dict[str, Any],
+        self, control: _Control, keys: list[_Place], body: int, frames: int, options: dict[str, Any]
     ) -> None:
         self.control, self._keys, self._index = control, keys, body
         self.frames, self._options = frames, options

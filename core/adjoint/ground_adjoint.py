@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..kernels.obstacle_points import SweepTrace
-from ..obstacles.barrier_step import EmbeddedBarrierStep, smallest_ratio
+from ..kernels.obstacles import SweepTrace
+from ..obstacles import EmbeddedBarrierStep, smallest_ratio
 from ..system import System
 from .ground_loops import (
     ContactGradients,
@@ -100,8 +100,7 @@ class GroundAdjoint(ABC, Generic[ContactType]):
     @abstractmethod
     def contact(self, positions: Tensor, velocities: Tensor) -> ContactType | None:
         """Return the contact at (3, N) positions and velocities at the end of a step; None without
-        a correction.
-        """
+        a correction."""
 
     @abstractmethod
     def change(self, contact: ContactType) -> Tensor:

@@ -22,8 +22,7 @@ from ..preparation.prepared import prepare
 from ..scene import checks
 from ..scene.channel import Channel
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from ..simulator import Simulator
 from .observer import Observer
 from .refusals import chosen_body
@@ -253,8 +252,7 @@ def hit_target(
     def fly(changed: Scene) -> FloatArray:
         simulator = Simulator(changed, integrator, is_prepared=True, **options)
         *_, last = simulator.run(frame)
-        positions: FloatArray = last.positions[body].double().cpu().numpy()
-        return positions
+        return last.positions[body].double().cpu().numpy()
 
     seconds = frame * float(options.get("frame_time", 1.0 / 24.0))
     mean = _weights(thrown, vertices, weights)

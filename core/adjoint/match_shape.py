@@ -21,8 +21,7 @@ from ..geometry.rigid_fit import rigid_fit
 from ..integrators import Integrator
 from ..preparation.prepared import prepare
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import skin_embedding_of, start_positions
+from ..scene.soft_body import SoftBody, skin_embedding_of, start_positions
 from .observer import Observer
 from .refusals import chosen_body
 from .simulations import simulate
@@ -192,8 +191,7 @@ def _shares(regions: ArrayLike | None, body: SoftBody) -> NDArray[np.float64]:
             f"{body.name}: regions must be {count} integers from 0, one per tet, or the fractions "
             "of each tet in the regions."
         )
-    shares: NDArray[np.float64] = members.astype(np.float64)
-    return shares
+    return members.astype(np.float64)
 
 
 def _carried(body: SoftBody) -> Embedding:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From the tensors of a scene to the numbers that steps read: of contact, forces and rest
-shapes, too.
-"""
+shapes, too."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from ..materials.material import PARAMETERS
 from ..math3.torch_matrices import inverses3
-from ..obstacles.obstacles import BARRIER_STIFFNESS_RATIO
+from ..obstacles import BARRIER_STIFFNESS_RATIO
 from ..potentials import Elasticity, PrescribedPotential
 from ..potentials.attachments import STIFFNESS_FACTOR, attached_vertices
 from ..potentials.contact.barrier import YOUNG_RATIO
@@ -27,17 +26,23 @@ from ..potentials.enclosed_volume import TargetVolume as GasOfVolume
 from ..potentials.fluid import FluidDrag
 from ..potentials.goals import GoalDamping, GoalSprings, carried_masses
 from ..potentials.ground import GroundPoints
-from ..scene.contact_distances import contact_distances
-from ..scene.contact_settings import Collider, Contact
-from ..scene.force_fields import OWN_NUMBERS, ForceField, Wind
-from ..scene.forces import Accelerations, Drag, Fluid, Pressure, TargetVolume
+from ..scene.collision_points import contact_distances
+from ..scene.contact_settings import Collider, Contact, Sphere
+from ..scene.forces import (
+    OWN_NUMBERS,
+    Accelerations,
+    Drag,
+    Fluid,
+    ForceField,
+    Pressure,
+    TargetVolume,
+    Wind,
+)
 from ..scene.friction import NO_FRICTION, FrictionTable
 from ..scene.goals import GoalDampers, Goals
-from ..scene.ground import Sphere
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
-from ..system import System
-from ..tet_energies import fill
+from ..system import System, fill
 from ..tracked import is_tracked, plain, refuse_tracked, tracked
 
 #: The names of differentiable quantities in a scene.
@@ -180,7 +185,6 @@ def _coefficient(place: str, item: Any, slides: bool, value: Value) -> Tensor | 
     return None if coefficient is None else value(f"{place}.{member}", coefficient)
 
 
-#: From a place in the scene, and the number there, to the tensor in its place.
 #: From the index of a body and its densities to the (n,) masses of its vertices.
 Lumped = Callable[[int, Tensor], Tensor]
 
@@ -215,8 +219,7 @@ class ForceQuantities:
 
     def _sources(self) -> list[tuple[int, Any]]:
         """Return the source of each force, and the index of its body or among the forces of the
-        scene.
-        """
+        scene."""
         bodies = list(enumerate(self._system.bodies))
         on_bodies: list[tuple[int, Any]] = [(k, each) for k, body in bodies for each in body.forces]
         scene_sources: list[tuple[int, Any]] = []
@@ -297,14 +300,7 @@ class ForceQuantities:
         # The root of a weight of zero has no derivative.
         tiny = torch.finfo(masses.dtype).tiny
         dashpots = 2.0 * goals.damping_ratio * (stiffness * masses).clamp(min=tiny).sqrt()
-        return {
-            "stiffness": stiffness,
-            "dashpots": dashpots,
-            "targets": targets.transpose(1, 2),
-        }
-
-
-#: The tensor in a place of a scene, or of the number that stands there.
+        return {"stiffness": stiffness, "dashpots": dashpots, "targets": targets.transpose(1, 2)}
 
 
 class RestQuantities:
@@ -412,8 +408,7 @@ def at_time(
     index: int, part: Elasticity, quantities: dict[str, Tensor], frame: int, fraction: float
 ) -> tuple[Tensor, Tensor]:
     """Return the shapes of the i-th elasticity, whose rest shape changes, a fraction of the way
-    from a frame to the next, as ``tet_shapes`` does.
-    """
+    from a frame to the next, as ``tet_shapes`` does."""
     ((_, mesh),) = part.tets.meshes
     amounts = part.channel.with_samples(quantities[f"amounts {index}"]).at(frame, fraction)
     moved = torch.tensordot(amounts, quantities[f"displacements {index}"], dims=1)

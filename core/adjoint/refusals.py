@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Refuse scenes that gradients cannot pass through before a run, so that nothing is left out of
-them.
-"""
+them."""
 
 from __future__ import annotations
 
@@ -12,17 +11,13 @@ from torch import Tensor
 
 from ..errors import SceneError
 from ..integrators import Integrator
-from ..integrators.bdf2 import BDF2
-from ..integrators.implicit_euler import ImplicitEuler
-from ..integrators.runge_kutta import Midpoint, RungeKutta4
-from ..integrators.sdirk2 import SDIRK2
-from ..integrators.symplectic_euler import SymplecticEuler
+from ..integrators.explicit_integrators import Midpoint, RungeKutta4, SymplecticEuler
+from ..integrators.implicit_integrators import BDF2, SDIRK2, ImplicitEuler
 from ..materials import Linear
 from ..potentials.carried_damping import CarriedDamping
 from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.goals import GoalDamping, GoalSprings
-from ..scene.force_fields import ForceField
-from ..scene.forces import Fluid
+from ..scene.forces import Fluid, ForceField
 from ..scene.friction import FrictionTable
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
@@ -258,8 +253,7 @@ _PLACES = ("initial_positions", "pin_path", "rest_shape.amounts", "rest_shape.di
 
 def _refuse_attached(scene: Scene, leaves: Mapping[str, Tensor]) -> None:
     """Refuse start positions of attached bodies, since they determine where attachments hold.
-    Attachments to colliders are pins.
-    """
+    Attachments to colliders are pins."""
     for attachment in scene.attachments:
         held = {attachment.body} | ({attachment.other} if attachment.to == "body" else set())
         for index in sorted(held):

@@ -18,17 +18,14 @@ from ..geometry.tet_mesh import TetMesh, signed_volumes
 from ..math3.torch_matrices import matmul3, trace3
 from ..minimizers.equilibrium import STICK_STEP_S
 from ..minimizers.incremental_potential import IncrementalPotential
-from ..potentials.inversion_bound import inversion_bound
+from ..potentials.elasticity import inversion_bound
 from ..preparation.prepared import prepare
 from ..scene.channel import Channel
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from ..simulator import Simulator
-from ..system import System
-from ..tet_energies import fill
-from .conjugate_residuals import conjugate_residuals
-from .implicit_run import TransposedSolve
+from ..system import System, fill
+from .implicit_run import TransposedSolve, conjugate_residuals
 from .observer import Observer
 from .refusals import (
     refuse_contact,

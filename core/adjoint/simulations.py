@@ -13,16 +13,15 @@ from torch import Tensor
 
 from ..errors import InstabilityError, SceneError
 from ..integrators import ImplicitEuler, Integrator
-from ..integrators.explicit_integrator import ExplicitIntegrator
+from ..integrators.explicit_integrators import ExplicitIntegrator
 from ..integrators.explicit_stepper import ExplicitStepper
 from ..integrators.implicit_stepper import ImplicitStepper
 from ..scene.scene import Scene
 from ..simulator import Frame, Simulator, begin_frame
 from ..state import State
 from ..system import System
-from .equilibrium import EquilibriumAdjoint
 from .explicit_run import ExplicitRun
-from .implicit_run import ImplicitRun
+from .implicit_run import EquilibriumAdjoint, ImplicitRun
 from .quantities import Derivation, Quantities, collect
 from .refusals import (
     refuse_flow,
@@ -98,11 +97,7 @@ def simulate(
     ]
 
 
-def settle(
-    scene: Scene,
-    *,
-    results: Sequence[str] = (),
-) -> Frame:
+def settle(scene: Scene, *, results: Sequence[str] = ()) -> Frame:
     """The equilibrium that ``Simulator.settle`` finds, its positions on autograd's tape.
 
     Args:

@@ -13,13 +13,11 @@ from ..assembly.block_matrix import BlockMatrix
 from ..kernels.collisions import POINT_EDGE, POINT_FACE, POINTS
 from ..math3.closest_points import CROSSING, END, INSIDE
 from ..potentials import TimeStep
-from ..potentials.contact.detection import Detection
+from ..potentials.contact.collision_detection import Detection
 from ..potentials.contact.mesh_contact import STICK_SPEED_RATIO
-from ..potentials.contact.normal_collisions import NormalCollisions
-from ..potentials.contact.stencils import assembled
-from ..potentials.contact.surface import CollisionSurface
-from ..potentials.contact.topology import Indices, Points, Values
-from ..scene.contact_distances import contact_distances, pair_distances
+from ..potentials.contact.normal_collisions import NormalCollisions, assembled
+from ..potentials.contact.surface import CollisionSurface, Indices, Points, Values
+from ..scene.collision_points import contact_distances, pair_distances
 from ..scene.friction import MIN_SLIDE_RATIO, NO_FRICTION, slide_stiffness
 from ..system import System
 from .quantities import Quantities
@@ -30,8 +28,7 @@ _NONE = (0.0, 0.0, 0.0, 0.0)
 
 def _shares_of(feature: int) -> Rows:
     """Return the weights of the four vertices in the difference of the closest points: constant,
-    and along either parameter, zero where that is fixed.
-    """
+    and along either parameter, zero where that is fixed."""
     if feature == POINTS:
         return (1.0, -1.0, 0.0, 0.0), _NONE, _NONE
     if feature == POINT_EDGE:
@@ -98,8 +95,7 @@ class ClosestPoints:
 
     def _parallel_ratios(self, corners: Tensor) -> Tensor:
         """Return the (K,) ratios of two edges' squared cross product to the threshold of the
-        mollifier, at most 1.
-        """
+        mollifier, at most 1."""
         a, b, c, d = corners.unbind(1)
         squares = torch.linalg.cross(b - a, d - c).square().sum(1)
         thresholds = torch.where(self._is_mollified, self._thresholds, 1.0)
@@ -164,8 +160,7 @@ class _PairHessians:
         return len(self.vertices)
 
     def matrices(self) -> Values:
-        values: Values = self.values.numpy()
-        return values
+        return self.values.numpy()
 
 
 class TapeContact:
@@ -198,12 +193,7 @@ class TapeContact:
         return self._surface.colliders_at(frame, fraction)
 
     def begin(
-        self,
-        positions: Tensor,
-        step: TimeStep,
-        quantities: Quantities,
-        frame: int,
-        fraction: float,
+        self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> None:
         """Find the close pairs at the (3, N) positions where a step ended.
 
@@ -254,8 +244,7 @@ class TapeContact:
 
     def lagged_friction_product(self, displacement: Tensor) -> Tensor:
         """Return the (3, N) product of friction's part of that second derivative with (3, N)
-        displacements.
-        """
+        displacements."""
         assert self._friction_hessian is not None
         shares, stiffness = self._friction_hessian
         moved = self._gathered(displacement, np.zeros_like(self._colliders))
@@ -279,8 +268,7 @@ class TapeContact:
 
     def friction(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor:
         """Return the (3, N) gradient of friction, whose normal forces are those of
-        ``positions``.
-        """
+        ``positions``."""
         corners = self._gathered(positions, self._colliders)
         origin = self._origin(step)
         difference, shares = self._pairs.at(corners)
@@ -293,8 +281,7 @@ class TapeContact:
 
     def _origin(self, step: TimeStep) -> Tensor:
         """Return the (K, 4, 3) positions from which displacements of the vertices of pairs are
-        measured.
-        """
+        measured."""
         colliders = self._colliders if step.collider_origin is None else step.collider_origin
         return self._gathered(step.friction_origin, colliders)
 
@@ -309,8 +296,7 @@ class TapeContact:
 
     def _scattered(self, forces: Tensor, template: Tensor) -> Tensor:
         """Distribute (K, 4, 3) forces on the vertices of pairs to (3, N) forces on those of
-        tetrahedra.
-        """
+        tetrahedra."""
         points = forces.new_zeros(len(self._surface.object_of), 3).index_add(
             0, self._pairs.vertices.reshape(-1), forces.reshape(-1, 3)
         )

@@ -17,8 +17,8 @@ from torch import Tensor
 
 from ..compiled import runs_loops, use_threads
 from ..geometry.groups import runs
-from ..geometry.segments import segment_sums
 from ..kernels.block_matrix import add_elements
+from ..math3.torch_matrices import segment_sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +171,7 @@ class BlockPattern:
 
     def places(self, elements: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the (4, 4, M) places of the blocks of each two corners of (4, M) tets; -1 where
-        one is pinned.
-        """
+        one is pinned."""
         corners = self.vertex_to_unknown[elements]
         rows, columns = corners[:, None], corners[None]
         places = np.searchsorted(self._keys, rows * self.size + columns)

@@ -14,10 +14,9 @@ from torch import Tensor
 
 from ..compiled import runs_loops
 from ..geometry.groups import grouped
-from ..geometry.segments import segment_sums
 from ..geometry.tet_mesh import TetMesh
 from ..kernels.deformation import volume_ratios_on_cpu, write_rest_shape
-from ..math3.torch_matrices import det3, inverses3, matmul3
+from ..math3.torch_matrices import det3, inverses3, matmul3, segment_sums
 from .block_matrix import CORNER_PAIRS, BlockPattern, ElementMap
 
 # The upper triangle of a symmetric 3 × 3 matrix, row by row.
@@ -67,15 +66,13 @@ class Tets:
     @cached_property
     def shape_gradients(self) -> Tensor:
         """Return the (4, 3, M) gradients of the shape function of each corner, in 1/m: for the
-        passes.
-        """
+        passes."""
         return self._tensor(self._rest_gradients().transpose(1, 2, 0)).contiguous()
 
     @cached_property
     def gradients_by_tet(self) -> NDArray[Any]:
         """Return the (M, 3, 3) gradients of the shape functions of corners 1 to 3, in 1/m: for
-        the compiled kernels.
-        """
+        the compiled kernels."""
         return np.ascontiguousarray(self._rest_gradients()[:, 1:], dtype=self.volumes.numpy().dtype)
 
     @cached_property
@@ -183,8 +180,7 @@ class Tets:
     @cached_property
     def blocks(self) -> Tensor:
         """Return the (M, 10, 9) buffer for the element matrices of one potential after the
-        other.
-        """
+        other."""
         return self.template.new_empty(len(self), len(CORNER_PAIRS), 9)
 
     @cached_property

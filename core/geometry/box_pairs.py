@@ -60,11 +60,10 @@ class Boxes:
 
 def pairs_among(boxes: Boxes) -> Pairs:
     """Yield every pair of boxes that overlap or touch, as (P,) and (P,) indices, the lower
-    first; in chunks.
-    """
+    first; in chunks."""
     if len(boxes.low) == 0:
         return
-    classes = boxes.size_classes(_largest(boxes))
+    classes = boxes.size_classes(float((boxes.high - boxes.low).max()))
     for small, large in _pairs(boxes, classes):
         once = (classes[small] < classes[large]) | (small < large)
         first, second = small[once], large[once]
@@ -85,7 +84,3 @@ def _pairs(boxes: Boxes, classes: IndexArray) -> Pairs:
             overlap = (asking.low[row] <= theirs.high[column]).all(axis=1)
             overlap &= (theirs.low[column] <= asking.high[row]).all(axis=1)
             yield asked[row[overlap]], members[column[overlap]]
-
-
-def _largest(boxes: Boxes) -> float:
-    return float((boxes.high - boxes.low).max())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Carries a surface along with the tets it is embedded in."""
+"""Carries a surface along with the tets it is embedded in, and interpolates between points."""
 
 from __future__ import annotations
 
@@ -42,12 +42,10 @@ class Embedding:
 
     def interpolate(self, positions: ArrayLike) -> FloatArray:
         """Return the (V, 3) points for tet mesh vertices at `positions` (N, 3), in the same
-        unit.
-        """
+        unit."""
         corners = np.take(np.asarray(positions, dtype=np.float64), self.indices, axis=0)
         # More than twice as fast as einsum for many columns.
-        points: FloatArray = np.matmul(self.weights[:, None], corners)[:, 0]
-        return points
+        return np.matmul(self.weights[:, None], corners)[:, 0]
 
 
 def embed(mesh: TetMesh, points: ArrayLike) -> Embedding:
@@ -176,5 +174,33 @@ def _tet_distance(mesh: TetMesh, tet: IndexArray, points: FloatArray) -> FloatAr
     """(K,) distance from points (K, 3) outside their tets (K,) to them."""
     corners = mesh.vertices[mesh.tets[tet]]
     faces = [point_triangle_distance(points, *corners[:, face].swapaxes(0, 1)) for face in FACES]
-    distance: FloatArray = np.min(faces, axis=0)
-    return distance
+    return np.min(faces, axis=0)
+
+
+# The number of points that a position interpolates.
+NEIGHBOUR_COUNT = 4
+# The distance of equal points, relative to the largest distance.
+MIN_DISTANCE_RATIO = 1e-9
+
+
+def nearest_weights(
+    points: NDArray[np.float64], places: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The nearest points of (Q, 3) places among (P, 3), and their weights, the inverse distances.
+
+    Returns:
+        (Q, K) indices of points and (Q, K) weights that sum to one, K being four, or P where that
+        is less.
+
+    Source: Shepard, "A two-dimensional interpolation function for irregularly-spaced data", 1968.
+    """
+    # It loads scipy.spatial, which takes a moment that other scenes need not wait.
+    from scipy.spatial import KDTree
+
+    count = min(NEIGHBOUR_COUNT, len(points))
+    distances, which = (
+        table.reshape(len(places), count) for table in KDTree(points).query(places, k=count)
+    )
+    # If all points coincide, any weights are right.
+    weights = 1.0 / (distances + MIN_DISTANCE_RATIO * (distances.max() or 1.0))
+    return which, weights / weights.sum(axis=1, keepdims=True)

@@ -65,8 +65,7 @@ class Folds:
 
     def _edge_lengths(self, positions: Points) -> Points:
         ends = positions[self._edges]
-        lengths: Points = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
-        return lengths
+        return np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
 
     def _turns(self, positions: Points) -> Points:
         """(E,) the angles of the tets around each edge, added up, in turns."""
@@ -135,8 +134,7 @@ def _overlap(a: Points, b: Points, shared: Flags) -> Flags:
         strict=True,
     )
     between = np.arccos(np.clip(np.einsum("ki,ki->k", *axes), -1.0, 1.0))
-    overlap: Flags = between < angles[0] + angles[1] + MIN_OPENING_RAD
-    return overlap
+    return between < angles[0] + angles[1] + MIN_OPENING_RAD
 
 
 def _cone(corners: Points, apex: NDArray[np.intp]) -> tuple[Points, NDArray[np.float64]]:
@@ -156,8 +154,7 @@ def _fold(a: Points, b: Points, shared: Flags) -> Flags:
         _unit(each - np.einsum("ki,ki->k", each, along)[:, None] * along)
         for each in (top - start, other_top - start)
     ]
-    fold: Flags = np.einsum("ki,ki->k", *sides) > math.cos(MIN_OPENING_RAD)
-    return fold
+    return np.einsum("ki,ki->k", *sides) > math.cos(MIN_OPENING_RAD)
 
 
 def _from(corners: Points, first: NDArray[np.intp]) -> list[Points]:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Compute the surface on which gas inside of a body presses: the walls of its hollows, or its whole
-boundary where it has none.
-"""
+boundary where it has none."""
 
 from __future__ import annotations
 
@@ -54,11 +53,9 @@ def _hollows(mesh: TetMesh) -> tuple[Triangles, Weights]:
 
 def enclosed_volumes(vertices: NDArray[np.float64], triangles: Triangles) -> Weights:
     """Return the (S,) volumes in m³ between each triangle and the mean vertex, negative seen
-    from its back.
-    """
+    from its back."""
     a, b, c = (vertices - vertices.mean(axis=0))[triangles].swapaxes(0, 1)
-    volumes: Weights = np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
-    return volumes
+    return np.einsum("ij,ij->i", a, np.cross(b, c)) / 6.0
 
 
 def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Weights]:
@@ -71,8 +68,7 @@ def _boundary(tets: NDArray[np.int32], amounts: Weights) -> tuple[Triangles, Wei
 
 def _net_faces(faces: Triangles, amounts: Weights) -> tuple[Triangles, Weights]:
     """Return each of (K, 3) faces once, with the amounts (K,) from one side less those from the
-    other.
-    """
+    other."""
     order = np.argsort(faces, axis=1)
     corners = np.take_along_axis(faces, order, axis=1)
     # An even permutation of the corners turns a triangle, an odd one flips it.

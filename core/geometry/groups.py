@@ -120,8 +120,7 @@ def components(count: int, links: NDArray[np.integer[Any]]) -> NDArray[np.intp]:
     from scipy.sparse.csgraph import connected_components
 
     graph = coo_array((np.ones(len(links), dtype=bool), tuple(links.T)), (count, count))
-    labels: NDArray[np.intp] = connected_components(graph, directed=False)[1].astype(np.intp)
-    return labels
+    return connected_components(graph, directed=False)[1].astype(np.intp)
 
 
 def free_groups(

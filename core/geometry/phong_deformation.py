@@ -134,10 +134,7 @@ def _are_joined(mesh: TetMesh, first: IndexArray, second: IndexArray) -> NDArray
     one, two = mesh.surface[first].astype(np.intp), mesh.surface[second]
     pair_keys = count * one[:, :, None] + two[:, None, :]
     # The largest of all pairs is among the keys.
-    joined: NDArray[np.bool_] = (keys[np.searchsorted(keys, pair_keys)] == pair_keys).any(
-        axis=(1, 2)
-    )
-    return joined
+    return (keys[np.searchsorted(keys, pair_keys)] == pair_keys).any(axis=(1, 2))
 
 
 def embed_smoothly(

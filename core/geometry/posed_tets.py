@@ -76,5 +76,4 @@ def _turned(mesh: TetMesh, rotations: FloatArray) -> FloatArray:
 
 def _gradients(mesh: TetMesh, positions: FloatArray) -> FloatArray:
     """(M, 3, 3) F of each tet."""
-    gradients: FloatArray = np.einsum("mai,maj->mij", positions[mesh.tets], mesh.shape_gradients)
-    return gradients
+    return np.einsum("mai,maj->mij", positions[mesh.tets], mesh.shape_gradients)

@@ -201,8 +201,7 @@ def _sines(points: Points, ends: Indices, apexes: Indices) -> NDArray[np.float64
         size = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
         cosines.append(np.einsum("ei,ei->e", one, other) / size)
         sines.append(np.linalg.norm(np.cross(one, other), axis=1) / size)
-    total: NDArray[np.float64] = sines[0] * cosines[1] + cosines[0] * sines[1]
-    return total
+    return sines[0] * cosines[1] + cosines[0] * sines[1]
 
 
 def _mutual(sines: NDArray[np.float64], number: Indices, sides: Indices) -> Indices:

@@ -39,5 +39,4 @@ def closest_rotations(matrices: FloatArray) -> FloatArray:
     """Return the (M, 3, 3) rotations closest to matrices."""
     u, _, vh = np.linalg.svd(matrices)
     u[:, :, 2] *= np.where(np.linalg.det(u @ vh) < 0.0, -1.0, 1.0)[:, None]
-    rotations: FloatArray = u @ vh
-    return rotations
+    return u @ vh

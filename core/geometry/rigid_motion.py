@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from .segments import segment_sums
+from ..math3.torch_matrices import segment_sums
 
 # Principal moments of inertia below this ratio of the largest count as zero: points on a line do
 # not show a rotation about it, and their coordinates may be in single precision.
@@ -119,3 +120,22 @@ def _sums(values: Tensor, offsets: Tensor | None) -> Tensor:
 
 
 FloatArray = NDArray[np.float64]
+
+
+def keep_group_motion(
+    masses: Tensor, positions: Tensor, velocities: Tensor, lost: Tensor
+) -> Tensor:
+    """Return the (3, n) velocities of a free group with the momentum it had before truncation.
+
+    Args:
+        masses: (n,) in kg.
+        positions: (3, n) in metres.
+        velocities: (3, n) of the truncated moves, in m/s.
+        lost: (3, n) by which velocities would be larger without truncation, in m/s.
+    """
+    whole = velocities + lost
+    rigid = rigid_velocity(masses, positions, whole).at(positions)
+    reached = velocities - rigid_velocity(masses, positions, velocities).at(positions)
+    most, energy = (float((masses * part.square()).sum()) for part in (whole - rigid, reached))
+    ratio = math.sqrt(most / energy) if energy > most else 1.0
+    return rigid + ratio * reached

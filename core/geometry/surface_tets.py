@@ -27,8 +27,7 @@ def barycentric_maps(vertices: FloatArray, tets: Tets) -> FloatArray:
 
 def barycentric_coordinates(maps: FloatArray, points: FloatArray) -> FloatArray:
     """Return the (K, 4) barycentric coordinates of each point (K, 3) by the map of its tet (K,
-    4, 4).
-    """
+    4, 4)."""
     return np.asarray(np.einsum("kai,ki->ka", maps[:, :, :3], points) + maps[:, :, 3])
 
 
@@ -121,8 +120,7 @@ class SurfaceTets:
 
     def _beside(self, points: FloatArray, maps: FloatArray) -> IndexArray:
         """Return a tet for each point (P,): one that the surface closest to the point runs
-        through, and that contains it or is least far from it.
-        """
+        through, and that contains it or is least far from it."""
         from scipy.spatial import cKDTree  # which Blender itself does not have
 
         count = min(_CANDIDATES, len(self.tets))
@@ -137,11 +135,9 @@ class SurfaceTets:
         close = np.flatnonzero(is_close)
         least = np.full(rows.shape, -np.inf)
         least.flat[close] = _least_coordinates(maps, self.tets[rows.flat[close]], repeated[close])
-        beside: IndexArray = self.tets[rows[np.arange(len(points)), least.argmax(axis=1)]]
-        return beside
+        return self.tets[rows[np.arange(len(points)), least.argmax(axis=1)]]
 
 
 def _least_coordinates(maps: FloatArray, tets: IndexArray, points: FloatArray) -> FloatArray:
     """(K,) least barycentric coordinate of each point (K, 3) in its tet (K,)."""
-    least: FloatArray = barycentric_coordinates(maps[tets], points).min(axis=1)
-    return least
+    return barycentric_coordinates(maps[tets], points).min(axis=1)

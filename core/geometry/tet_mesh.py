@@ -80,8 +80,7 @@ class TetMesh:
     @cached_property
     def shape_gradients(self) -> NDArray[np.float64]:
         """Return the (M, 4, 3) gradients of the linear shape functions, in 1/m: F = sum_a x_a
-        (x) grad N_a.
-        """
+        (x) grad N_a."""
         a, b, c, d = self.vertices[self.tets].swapaxes(0, 1)
         u, v, w = b - a, c - a, d - a
         areas = np.stack([np.cross(v, w), np.cross(w, u), np.cross(u, v)], axis=1)
@@ -106,14 +105,12 @@ class TetMesh:
     @cached_property
     def mean_edges(self) -> NDArray[np.float64]:
         """Return the (M,) mean length of the six edges of each tet, in metres."""
-        lengths: NDArray[np.float64] = _edge_lengths(self.vertices, self.tets).mean(axis=1)
-        return lengths
+        return _edge_lengths(self.vertices, self.tets).mean(axis=1)
 
     @cached_property
     def surface(self) -> NDArray[np.int32]:
         """Return the (S, 3) triangles that belong to exactly one tet, seen counter-clockwise
-        from outside.
-        """
+        from outside."""
         faces = self.tets[:, FACES].reshape(-1, 3)
         order, starts = equal_rows(faces)
         single = np.diff(starts, append=len(order)) == 1
@@ -139,16 +136,14 @@ def signed_volumes(
 ) -> NDArray[np.float64]:
     """(M,) volumes in m³, negative where a tet is inverted."""
     a, b, c, d = vertices[tets].swapaxes(0, 1)
-    volumes: NDArray[np.float64] = np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
-    return volumes
+    return np.einsum("ij,ij->i", np.cross(b - a, c - a), d - a) / 6.0
 
 
 def _edge_lengths(vertices: NDArray[np.float64], tets: NDArray[np.int32]) -> NDArray[np.float64]:
     """(M, 6)."""
     corners = vertices[tets]
     edges = corners[:, [1, 2, 3, 2, 3, 3]] - corners[:, [0, 0, 0, 1, 1, 2]]
-    lengths: NDArray[np.float64] = np.linalg.norm(edges, axis=2)
-    return lengths
+    return np.linalg.norm(edges, axis=2)
 
 
 def _check_arrays(vertices: NDArray[np.float64], tets: NDArray[np.generic]) -> None:

@@ -183,8 +183,7 @@ def have_area(corners: FloatArray) -> NDArray[np.bool_]:
     edges = np.roll(corners, -1, axis=-2) - corners
     doubled = np.linalg.norm(np.cross(edges[..., 0, :], edges[..., 1, :]), axis=-1)
     longest_squared = np.einsum("...i,...i->...", edges, edges).max(axis=-1)
-    result: NDArray[np.bool_] = doubled > 2.0 * MIN_AREA_RATIO * longest_squared
-    return result
+    return doubled > 2.0 * MIN_AREA_RATIO * longest_squared
 
 
 Cells = NDArray[np.integer[Any]]

@@ -58,8 +58,7 @@ def solid_angle_fraction(a: NDArray[Real], b: NDArray[Real], c: NDArray[Real]) -
     la, lb, lc = (np.sqrt(_dot(v, v)) for v in (a, b, c))
     numerator = _dot(a, _cross(b, c))
     denominator = la * lb * lc + _dot(a, b) * lc + _dot(b, c) * la + _dot(c, a) * lb
-    fraction: NDArray[Real] = np.arctan2(numerator, denominator) * a.dtype.type(0.5 / np.pi)
-    return fraction
+    return np.arctan2(numerator, denominator) * a.dtype.type(0.5 / np.pi)
 
 
 @dataclass(frozen=True)
@@ -162,13 +161,11 @@ def _expansion(offset: Float32, squared: Float32, level: _Level, cluster: Indice
     along = xx * x * x + yy * y * y + zz * z * z + yz * y * z + zx * z * x + xy * x * y
     inverse = 1.0 / squared
     terms = _dot(level.dipole[:, cluster], offset) + (xx + yy + zz) - 3.0 * inverse * along
-    value: Float32 = terms * inverse * np.sqrt(inverse) * np.float32(0.25 / np.pi)
-    return value
+    return terms * inverse * np.sqrt(inverse) * np.float32(0.25 / np.pi)
 
 
 def _dot(a: NDArray[Real], b: NDArray[Real]) -> NDArray[Real]:
-    product: NDArray[Real] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
-    return product
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def _cross(a: NDArray[Real], b: NDArray[Real]) -> NDArray[Real]:

@@ -12,12 +12,10 @@ from torch import Tensor
 from ..errors import InstabilityError, SceneError
 from ..state import State
 from ..system import System
-from .explicit_integrator import ExplicitIntegrator
-from .explicit_step import ExplicitStep
-from .explicit_stepper import MAX_SUBSTEPS, refuse_contact, refuse_too_many
+from .explicit_integrators import ExplicitIntegrator, SymplecticEuler
+from .explicit_stepper import MAX_SUBSTEPS, ExplicitStep, refuse_contact, refuse_too_many
 from .integrator import Integrator, TimeStepper
 from .stability import spectrum
-from .symplectic_euler import SymplecticEuler
 
 # The next step, relative to the one that would just meet the tolerance.
 SAFETY_FACTOR = 0.9

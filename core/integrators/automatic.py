@@ -17,13 +17,12 @@ from ..potentials.contact.clearance import Clearance, Trajectory
 from ..state import FallbackReason, SolverStatistics, State
 from ..system import System
 from .contact_failures import unsupported_contact_reason
+from .explicit_integrators import SymplecticEuler
 from .explicit_stepper import ExplicitStepper
-from .implicit_euler import ImplicitEuler
+from .implicit_integrators import SDIRK2, ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
-from .sdirk2 import SDIRK2
 from .stability import slowest_frequency
-from .symplectic_euler import SymplecticEuler
 
 # Seconds of an explicit step, and of an implicit frame: fixed cost, and cost a tet. Measured on two
 # cores by ``python3 dev.py bench implicit_frame time_against_tets``; only their ratio counts.

@@ -140,8 +140,7 @@ class Clocks:
 
     def colliders(self) -> NDArray[np.float64]:
         """Return the (C, 3) target positions of collider vertices after the next step, in
-        metres.
-        """
+        metres."""
         targets = self._surface.colliders_at(self._frame, self._until)
         for collider, where in enumerate(self._surface.collider_slices):
             lag = self._target_lags[self._bodies + collider]
@@ -151,8 +150,7 @@ class Clocks:
 
     def pins(self) -> Tensor:
         """Return the (3, P) target positions of moving pins after the next step, in metres. The
-        system must have moving pins.
-        """
+        system must have moving pins."""
         pins = self._system.moving_pins
         assert pins is not None
         targets = pins.positions(self._frame, self._until)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.contact_constraints import Constraints, Interpolation
-from ..kernels.ground_constraints import GroundLaws
+from ..kernels.contact_constraints import Constraints, GroundLaws, Interpolation
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.ground import EmbeddedPoints
 from ..system import System
@@ -38,8 +37,7 @@ def owners_of_objects(
     pinned = ~system.free.cpu().numpy()
     firsts = [where.start + int(np.argmax(pinned[where])) for where in system.body_slices()]
     firsts += [system.vertex_count + where.start for where in surface.collider_slices]
-    object_owners: NDArray[np.int64] = owners[np.array(firsts, dtype=np.int64)]
-    return object_owners
+    return owners[np.array(firsts, dtype=np.int64)]
 
 
 def ground_points(system: System) -> tuple[Interpolation, GroundLaws] | None:
@@ -55,8 +53,7 @@ def ground_points(system: System) -> tuple[Interpolation, GroundLaws] | None:
         nodes = points.vertices.numpy()[:, None]
         weights = np.ones(nodes.shape)
     interpolation = Interpolation(
-        np.ascontiguousarray(nodes, dtype=np.int32),
-        np.ascontiguousarray(weights, dtype=np.float64),
+        np.ascontiguousarray(nodes, dtype=np.int32), np.ascontiguousarray(weights, dtype=np.float64)
     )
     point_values = (barrier.weights, barrier.distances, *system.obstacles.ground_friction)
     stiffness, distances, static, kinetic = (

@@ -20,7 +20,7 @@ from ..minimizers.newton import Newton
 from ..minimizers.prescribed_motion import PrescribedMotion
 from ..potentials import TimeStep
 from ..potentials.contact.approach_limit import Approach
-from ..potentials.contact.topology import Points
+from ..potentials.contact.surface import Points
 from ..scene import checks
 from ..scene.soft_body import burst_warning
 from ..state import SolverStatistics, State

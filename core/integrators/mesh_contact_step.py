@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..compiled import use_threads
 from ..geometry.groups import free_groups
+from ..geometry.rigid_motion import keep_group_motion
 from ..kernels.contact_constraints import (
     GROUND,
     OPEN_RATIO,
@@ -19,35 +20,34 @@ from ..kernels.contact_constraints import (
     Constraints,
     PairLaws,
     drop_inactive,
+    find_ground,
     find_pairs,
     gather,
     write_pairs,
 )
 from ..kernels.contact_islands import MIN_HALVED, find_islands, relax_islands
 from ..kernels.contact_relaxation import prescribed_work, surface_energy
+from ..kernels.explicit_motion import end_step, write_fixed_moves, write_nodes
 from ..kernels.flat_tets import FlatTets, find_flat, no_flat_tets
-from ..kernels.ground_constraints import find_ground
-from ..kernels.step_nodes import end_step, write_fixed_moves, write_nodes
 from ..potentials.contact import accepted_moves
 from ..potentials.contact.barrier import physical_stiffness
-from ..potentials.contact.detection import MIN_DISTANCE_ROUNDINGS, Detection
+from ..potentials.contact.collision_detection import MIN_DISTANCE_ROUNDINGS, Detection
 from ..potentials.contact.persistent_candidates import POINTS_PER_THREAD, PersistentCandidates
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.contact.truncated_motion import PAIRS_PER_THREAD, TruncatedMotion, longest_move
 from ..potentials.height_floor import FLOOR_RATIO, HeightFloor
-from ..scene.contact_distances import contact_distances
+from ..scene.collision_points import contact_distances
 from ..scene.friction import FrictionTable
 from ..state import SolverStatistics, State
 from ..system import System
 from .clocks import Clocks
+from .contact_failures import DivergenceCheck
 from .contact_nodes import (
     ground_points,
     no_constraints,
     owners_of_objects,
     step_size_owners,
 )
-from .divergence import DivergenceCheck
-from .group_motion import keep_group_motion
 
 Points = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..geometry.segments import segment_sums
+from ..math3.torch_matrices import segment_sums
 from ..potentials.carried_damping import pieces_of
 from ..potentials.nodes import Nodes
 
@@ -122,8 +122,7 @@ class RigidFrames:
 
     def inverse_inertia(self, inertia: Tensor) -> Tensor:
         """Return the (P, 3, 3) maps from angular momentum to angular velocity, as far as pieces
-        can turn.
-        """
+        can turn."""
         turns, hinged = self._turns[:, :, None], self._hinged[:, :, None]
         inertia = inertia + self._least
         inverse = torch.linalg.inv(torch.where(turns, inertia, torch.eye(3).to(inertia)))
@@ -135,8 +134,7 @@ class RigidFrames:
 
     def angular_velocities(self, arms: Tensor, momentum: Tensor) -> Tensor:
         """Return the (P, 3) angular velocities in rad/s from (3, N) arms and (P, 3) angular
-        momentum, as far as pieces turn.
-        """
+        momentum, as far as pieces turn."""
         return _times(self.inverse_inertia(self.inertia(arms)), momentum)
 
     def centres(self, positions: Tensor) -> Tensor:
@@ -147,14 +145,12 @@ class RigidFrames:
 
     def mean_velocities(self, velocities: Tensor) -> Tensor:
         """Return the (P, 3) mean velocities of free pieces; a piece that turns about a hinge has
-        none.
-        """
+        none."""
         return torch.where(self._is_free, self.means(velocities), 0.0)
 
     def spread(self, values: Tensor) -> Tensor:
         """Spread (P, 3) values of pieces to (3, N) values of vertices, or (3, 1) of a single
-        piece.
-        """
+        piece."""
         return values.T if self.count == 1 else values.T[:, self._piece]
 
     def rotated(self, rotations: Tensor, vectors: Tensor) -> Tensor:

@@ -232,8 +232,7 @@ class EnergyRounding:
 
     def joules(self, energies: Energies, positions: Tensor, substeps: int) -> float:
         """Return the energy in joules that rounding may seem to add in a frame of ``substeps``
-        that ends at (3, N) ``positions``.
-        """
+        that ends at (3, N) ``positions``."""
         farthest = float(positions.abs().max())
         coordinate = self._eps * farthest
         terms = energies.kinetic + abs(energies.elastic) + energies.ground + abs(energies.forces)

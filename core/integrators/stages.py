@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..potentials.contact.topology import Points
+from ..potentials.contact.surface import Points
 from ..potentials.potential import Past
 from ..system import System
 from .rigid_frames import RigidFrames, RigidMotion
@@ -159,8 +159,7 @@ class Step:
 
     def velocities(self, coasting: Coasting, positions: Tensor) -> Tensor:
         """Return the (3, N) velocities in m/s at the end of a stage that led to positions;
-        prescribed ones as they went from the start of the step.
-        """
+        prescribed ones as they went from the start of the step."""
         stage, start = coasting.stage, self.moments[0]
         relative = (positions - coasting.base) / stage.span
         velocities = self.motion.velocities(positions, stage.end) + relative

@@ -65,8 +65,7 @@ class UnhinderedMotion:
 
     def _acceleration(self, positions: Tensor) -> Tensor:
         """Return the (3, N) present acceleration by free fall and by forces on whole bodies, in
-        m/s².
-        """
+        m/s²."""
         system = self._system
         acceleration, forces = system.free_acceleration, torch.zeros_like(positions)
         for part in system.forces:

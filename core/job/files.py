@@ -222,8 +222,7 @@ def read_array(path: Path) -> NDArray[Any]:
 
 def read_arrays(path: Path, expected: str | None = None) -> dict[str, NDArray[Any]]:
     """Read the file of ``write_arrays``, which must have the checksum ``expected``; errors as of
-    ``read_json``.
-    """
+    ``read_json``."""
     content, file_checksum = _read_checked(path)
     if expected is not None and file_checksum != expected:
         raise DamageError(path, "it does not belong to the file beside it")
@@ -246,8 +245,7 @@ def parse_json_line(name: str, text: bytes) -> dict[str, Any]:
     head = _CHECKSUM_MEMBER.match(text)
     if head is None or checksum(name, text[head.end() :]).hex().encode() != head[1]:
         raise ValueError(_WRONG)
-    value: dict[str, Any] = json.loads(b"{" + text[head.end() :], parse_constant=_refuse_constant)
-    return value
+    return json.loads(b"{" + text[head.end() :], parse_constant=_refuse_constant)
 
 
 def _read_checked(path: Path) -> tuple[memoryview, str]:

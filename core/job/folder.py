@@ -111,10 +111,8 @@ class Job:
 
     def mesh_reports(self) -> list[dict[str, Any]]:
         """Return the report of the tetrahedralizer on each body; empty when there was nothing to
-        fill.
-        """
-        reports: list[dict[str, Any]] = self._tet_scene_file[1]["reports"]
-        return reports
+        fill."""
+        return self._tet_scene_file[1]["reports"]
 
     @property
     def version(self) -> str:
@@ -221,8 +219,7 @@ class Job:
 
     def read_fields(self, index: int) -> dict[str, NDArray[np.float32]]:
         """Read the results after frame ``index``, by name: (M,) of the tets or (N,) of the vertices
-        of all bodies; errors as of ``read_frame``.
-        """
+        of all bodies; errors as of ``read_frame``."""
         meshes = [mesh for _, mesh in self._meshes()]
         return read_fields(self.fields_path(index), self.settings.results, meshes)
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Read the state where the frames of a job leave a body, so that another run can start there. No
-torch here.
-"""
+torch here."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import JobError
 from ..scene.channel import FrameTimes
+from ..scene.soft_body import start_velocities, tet_mesh_of
 from ..scene.start import RunStart
-from ..scene.start_shape import start_velocities, tet_mesh_of
 from .folder import Job
 
 FloatArray = NDArray[np.float64]
@@ -34,9 +33,7 @@ def run_start(job: Job, body: int, frame: int) -> RunStart:
     if not job.has_frame(frame):
         raise JobError(f"{job.folder} has no frame {frame}; its last is {job.last_frame()}.")
     return RunStart(
-        tet_mesh_of(bodies[body]),
-        _positions(job, body, frame),
-        _velocities(job, body, frame),
+        tet_mesh_of(bodies[body]), _positions(job, body, frame), _velocities(job, body, frame)
     )
 
 

@@ -18,14 +18,19 @@ from ..geometry.embedding import Embedding
 from ..geometry.tet_mesh import TetMesh
 from ..materials import MODELS
 from ..scene.channel import Channel
-from ..scene.contact_settings import Attachment, Collider, Contact, ContactSurface, PairFriction
-from ..scene.force_fields import Absorber, Falloff, ForceField, VelocityGrid, Wind
-from ..scene.forces import Fluid
+from ..scene.contact_settings import (
+    Attachment,
+    Collider,
+    Contact,
+    ContactSurface,
+    Ground,
+    PairFriction,
+    Sphere,
+)
+from ..scene.forces import Absorber, Falloff, Fluid, ForceField, VelocityGrid, Wind
 from ..scene.goals import Goals
-from ..scene.ground import Ground, Sphere
 from ..scene.paint import Paint, SurfacePaint
-from ..scene.plasticity import Plasticity
-from ..scene.rest_shape import RestShape, TetControl, TetRestShape
+from ..scene.rest_shape import Plasticity, RestShape, TetControl, TetRestShape
 from ..scene.scene import Scene
 from ..scene.schema import IF_THERE, check_members, conforms
 from ..scene.skin import Skin, SurfaceMesh

@@ -14,12 +14,10 @@ from ..geometry.embedding import embed
 from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear, StableNeoHookean
 from ..scene.channel import Channel
-from ..scene.contact_settings import Collider, Contact, ContactSurface
-from ..scene.force_fields import Absorber, ForceField, VelocityGrid
+from ..scene.contact_settings import Collider, Contact, ContactSurface, Ground
+from ..scene.forces import Absorber, ForceField, VelocityGrid
 from ..scene.goals import Goals
-from ..scene.ground import Ground
-from ..scene.plasticity import Plasticity
-from ..scene.rest_shape import RestShape
+from ..scene.rest_shape import Plasticity, RestShape
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 

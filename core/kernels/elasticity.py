@@ -3,10 +3,24 @@
 
 Torch's operations on whole arrays are bound by memory: fused, a tet's intermediate values never
 leave the registers.
+
+Hessians are written by pairs of a tet's corners. With the edges D from corner 0, C = cof D, V the
+volume at rest and S the products of the shape gradients, so that I_C = D : D S and J = det D / 6V,
+the gradient of V Ψ by D is p V D S + q C / 6, p = 2 Ψ_I and q = Ψ_J. Its derivative by column b of
+D, in column a, with A = V D S, is
+
+    p V S_ab I + (4 Ψ_II A_a A_bᵀ + Ψ_IJ (A_a C_bᵀ + C_a A_bᵀ) / 3 + Ψ_JJ C_a C_bᵀ / 36) / V
+    + q ∂C_a/∂D_b / 6,
+
+∂C_a/∂D_b being ±[D_c]× of the third column. Singular vectors are needed only to project it.
+
+As it is, that of a law in I_C and J needs no singular vectors. Formulas
+and sources of the others: ``torch_matrices.py``, which writes the same for torch.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,21 +42,26 @@ from ..math3.logarithm import logarithm
 from ..math3.matrices import (
     add3,
     cofactors,
+    column_of,
     contracted,
     determinant,
+    dot,
     from_columns,
     full,
     matmul3,
+    matrix,
     matrix_of,
     scaled,
     set_column,
     squared,
+    symmetric,
     symmetric_in,
     tet_edges,
     transposed,
 )
 from ..math3.vectors import scaled as scaled_vector
-from .deformation import signed_svd
+from ..math3.vectors import weighted
+from .deformation import AXES, diagonalized, signed_svd
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -368,3 +387,290 @@ def _stretch_energy_sums(
             mu, lam = moduli[0, e], moduli[1, e]
             total += volumes[e] * stretch_energy_density(law, s[0], s[1], s[2], mu, lam, kappa)
         out[chunk] = total
+
+
+if TYPE_CHECKING:
+    from ..assembly.tets import Tets
+
+
+@compiled()
+def products(u: Any, v: Any, w: Any, x: Any) -> Any:
+    """u vᵀ + w xᵀ of vectors."""
+    return (
+        u[0] * v[0] + w[0] * x[0],
+        u[0] * v[1] + w[0] * x[1],
+        u[0] * v[2] + w[0] * x[2],
+        u[1] * v[0] + w[1] * x[0],
+        u[1] * v[1] + w[1] * x[1],
+        u[1] * v[2] + w[1] * x[2],
+        u[2] * v[0] + w[2] * x[0],
+        u[2] * v[1] + w[2] * x[1],
+        u[2] * v[2] + w[2] * x[2],
+    )
+
+
+@compiled()
+def write_corner_blocks(
+    h11: Any, h12: Any, h13: Any, h22: Any, h23: Any, h33: Any, out: Any
+) -> None:
+    """Writes (10, 9) blocks in the order of ``CORNER_PAIRS``.
+
+    Moving all corners alike changes nothing, which gives the blocks of corner 0.
+
+    Args:
+        h11, …: blocks of corners 1 to 3, nine numbers each.
+    """
+    b01 = _negative_sum(h11, transposed(h12), transposed(h13))
+    b02 = _negative_sum(h12, h22, transposed(h23))
+    b03 = _negative_sum(h13, h23, h33)
+    _write(transposed(_negative_sum(b01, b02, b03)), out[0])
+    _write(b01, out[1])
+    _write(b02, out[2])
+    _write(b03, out[3])
+    _write(h11, out[4])
+    _write(h12, out[5])
+    _write(h13, out[6])
+    _write(h22, out[7])
+    _write(h23, out[8])
+    _write(h33, out[9])
+
+
+@compiled()
+def _negative_sum(a: Any, b: Any, c: Any) -> Any:
+    return scaled(-1.0, add3(a, add3(b, c)))
+
+
+@compiled()
+def _write(m: Any, out: Any) -> None:
+    out[0], out[1], out[2] = m[0], m[1], m[2]
+    out[3], out[4], out[5] = m[3], m[4], m[5]
+    out[6], out[7], out[8] = m[6], m[7], m[8]
+
+
+@compiled()
+def invariant_derivatives(i_c: Any, j: Any, material: Any, mu: Any, lam: Any) -> Any:
+    """2 Ψ_I, Ψ_J, 4 Ψ_II, 2 Ψ_IJ and Ψ_JJ in pascal; beyond its limits Ψ goes on along its tangent
+    in J.
+
+    Args:
+        material: number of the law, its kappa, and between which J it holds.
+    """
+    law, _, low, high = material
+    inside = min(max(j, low), high)
+    p, q = first_derivatives(law, i_c, inside, mu, lam)
+    d2_i, mixed, d2_j = second_derivatives(law, i_c, inside, mu, lam)
+    if inside != j:
+        mixed, d2_j = 0.0 * mixed, 0.0 * d2_j
+    return p, q, d2_i, mixed, d2_j
+
+
+@compiled()
+def edge_blocks(d: Any, s: Any, material: Any, tet_constants: Any) -> Any:
+    """The blocks 11, 12, 13, 22, 23 and 33 in N/m.
+
+    Args:
+        d, s: D and V S.
+        material: as of ``invariant_derivatives``.
+        tet_constants: μ, λ and 1/V of the tet.
+    """
+    mu, lam, inverse_volume = tet_constants
+    a, c = matmul3(d, s), cofactors(d)
+    i_c, j = inverse_volume * dot(d, a), inverse_volume * determinant(d, c) / 6.0
+    p, q, d2_i, mixed, d2_j = invariant_derivatives(i_c, j, material, mu, lam)
+    d2_i, mixed, d2_j = d2_i * inverse_volume, mixed * inverse_volume / 6.0, d2_j * inverse_volume
+    d2_j, turn = d2_j / 36.0, q / 6.0
+    a1, a2, a3 = column_of(a, 0), column_of(a, 1), column_of(a, 2)
+    c1, c2, c3 = column_of(c, 0), column_of(c, 1), column_of(c, 2)
+    d1, d2, d3 = column_of(d, 0), column_of(d, 1), column_of(d, 2)
+    x1, y1 = weighted(d2_i, a1, mixed, c1), weighted(mixed, a1, d2_j, c1)
+    x2, y2 = weighted(d2_i, a2, mixed, c2), weighted(mixed, a2, d2_j, c2)
+    x3, y3 = weighted(d2_i, a3, mixed, c3), weighted(mixed, a3, d2_j, c3)
+    return (
+        _with_rotation(products(x1, a1, y1, c1), p * s[0], 0.0, d1),
+        _with_rotation(products(x1, a2, y1, c2), p * s[1], -turn, d3),
+        _with_rotation(products(x1, a3, y1, c3), p * s[2], turn, d2),
+        _with_rotation(products(x2, a2, y2, c2), p * s[4], 0.0, d2),
+        _with_rotation(products(x2, a3, y2, c3), p * s[5], -turn, d1),
+        _with_rotation(products(x3, a3, y3, c3), p * s[8], 0.0, d3),
+    )
+
+
+@compiled()
+def _with_rotation(m: Any, along: Any, turn: Any, v: Any) -> Any:
+    """M + along I + turn [v]×."""
+    x, y, z = turn * v[0], turn * v[1], turn * v[2]
+    return (
+        m[0] + along,
+        m[1] - z,
+        m[2] + y,
+        m[3] + z,
+        m[4] + along,
+        m[5] - x,
+        m[6] - y,
+        m[7] + x,
+        m[8] + along,
+    )
+
+
+HESSIAN_TETS_PER_THREAD = 500
+
+
+class HessianKernel:
+    """Hessians of the tets of one material.
+
+    Args:
+        constants: of the tets.
+    """
+
+    def __init__(self, constants: Constants, tets: Tets) -> None:
+        self._constants, self._tets = constants, tets
+
+    def blocks(self, positions: Tensor, out: Tensor, projected: bool = True) -> None:
+        """Writes the (M, 10, 9) blocks of ``CORNER_PAIRS``, row by row, in N/m."""
+        use_threads(len(self._tets), HESSIAN_TETS_PER_THREAD)
+        constants, tets = self._constants, self._tets
+        at = positions.numpy(), tets.corners.numpy()
+        material = constants.law, constants.kappa, constants.low, constants.high
+        if projected or constants.law >= FIRST_STRETCH_LAW:
+            floor = 0.0 if projected else -math.inf
+            volumes, gradients = tets.volumes.numpy(), tets.gradients_by_tet
+            _write_from_stretches(
+                *at, gradients, volumes, constants.moduli, material, floor, out.numpy()
+            )
+            return
+        _write_from_invariants(*at, tets.metric_by_tet, constants.moduli, material, out.numpy())
+
+
+@compiled(parallel=True)
+def _write_from_invariants(
+    positions: Any, corners: Any, metric: Any, moduli: Any, material: Any, out: Any
+) -> None:
+    for e in shared_range(corners.shape[1]):
+        d, s = tet_edges(positions, corners, e), full(symmetric_in(metric, e))
+        tet_constants = moduli[0, e], moduli[1, e], metric[6, e]
+        h11, h12, h13, h22, h23, h33 = edge_blocks(d, s, material, tet_constants)
+        write_corner_blocks(h11, h12, h13, h22, h23, h33, out[e])
+
+
+@compiled(parallel=True)
+def _write_from_stretches(
+    positions: Any,
+    corners: Any,
+    gradients: Any,
+    volumes: Any,
+    moduli: Any,
+    material: Any,
+    floor: float,
+    out: Any,
+) -> None:
+    """Eigenvalues are ``floor`` at least."""
+    for e in shared_range(corners.shape[1]):
+        g = matrix_of(gradients[e])
+        u, sigma, v = signed_svd(matmul3(tet_edges(positions, corners, e), g))
+        if material[0] >= FIRST_STRETCH_LAW:
+            stretch, flip, twist = _stretch_eigensystem(sigma, material, moduli[0, e], moduli[1, e])
+        else:
+            stretch, flip, twist = _invariants_eigensystem(
+                sigma, material, moduli[0, e], moduli[1, e]
+            )
+        if floor == 0.0:
+            stretch = _projected(stretch)
+        volume = volumes[e]
+        along, across = _pairs(flip, twist, floor)
+        frame = from_columns(u[0], u[1], u[2])
+        g = matmul3(g, from_columns(v[0], v[1], v[2]))
+        # Shape gradients of corners 1 to 3 in the frame of the singular vectors.
+        g1, g2, g3 = (g[0], g[1], g[2]), (g[3], g[4], g[5]), (g[6], g[7], g[8])
+        w1, w2, w3 = scaled_vector(volume, g1), scaled_vector(volume, g2), scaled_vector(volume, g3)
+        write_corner_blocks(
+            _block(frame, stretch, along, across, w1, g1),
+            _block(frame, stretch, along, across, w1, g2),
+            _block(frame, stretch, along, across, w1, g3),
+            _block(frame, stretch, along, across, w2, g2),
+            _block(frame, stretch, along, across, w2, g3),
+            _block(frame, stretch, along, across, w3, g3),
+            out[e],
+        )
+
+
+@compiled()
+def _stretch_eigensystem(s: Any, material: Any, mu: Any, lam: Any) -> Any:
+    """The eigensystem of a law in the stretches: ∂²Ψ/∂σ_i∂σ_j, flips and twists, in pascal.
+
+    Args:
+        material: number of the law, its kappa, and between which J it holds.
+    """
+    n = stretch_second_derivatives(material[0], s[0], s[1], s[2], mu, lam, material[1])
+    stretch = symmetric(n[0], n[5], n[4], n[1], n[3], n[2])
+    return stretch, (n[6], n[7], n[8]), (n[9], n[10], n[11])
+
+
+@compiled()
+def _invariants_eigensystem(s: Any, material: Any, mu: Any, lam: Any) -> Any:
+    """Return the eigensystem of a law in I_C and J, as ``_stretch_eigensystem`` does."""
+    i_c, j = s[0] * s[0] + s[1] * s[1] + s[2] * s[2], s[0] * s[1] * s[2]
+    p, q, d2_i, mixed, d2_j = invariant_derivatives(i_c, j, material, mu, lam)
+    c = s[1] * s[2], s[2] * s[0], s[0] * s[1]
+    turned = q * s[0], q * s[1], q * s[2]
+    stretch = symmetric(
+        p + d2_i * s[0] * s[0] + 2.0 * mixed * s[0] * c[0] + d2_j * c[0] * c[0],
+        d2_i * s[0] * s[1] + mixed * (s[0] * c[1] + s[1] * c[0]) + d2_j * c[0] * c[1] + turned[2],
+        d2_i * s[2] * s[0] + mixed * (s[2] * c[0] + s[0] * c[2]) + d2_j * c[2] * c[0] + turned[1],
+        p + d2_i * s[1] * s[1] + 2.0 * mixed * s[1] * c[1] + d2_j * c[1] * c[1],
+        d2_i * s[1] * s[2] + mixed * (s[1] * c[2] + s[2] * c[1]) + d2_j * c[1] * c[2] + turned[0],
+        p + d2_i * s[2] * s[2] + 2.0 * mixed * s[2] * c[2] + d2_j * c[2] * c[2],
+    )
+    flip = p - turned[0], p - turned[1], p - turned[2]
+    return stretch, flip, (p + turned[0], p + turned[1], p + turned[2])
+
+
+@compiled()
+def _pairs(flip: Any, twist: Any, floor: float) -> Any:
+    """Return the coefficients of δ_ij for itself and for δ_ji, by the axis that is left out."""
+    f0, f1, f2 = max(flip[0], floor), max(flip[1], floor), max(flip[2], floor)
+    t0, t1, t2 = max(twist[0], floor), max(twist[1], floor), max(twist[2], floor)
+    along = 0.5 * (f0 + t0), 0.5 * (f1 + t1), 0.5 * (f2 + t2)
+    return along, (0.5 * (f0 - t0), 0.5 * (f1 - t1), 0.5 * (f2 - t2))
+
+
+@compiled()
+def _projected(a: Any) -> Any:
+    """The nearest positive semi-definite matrix to a symmetric one."""
+    minor = a[0] * a[3] - a[1] * a[1]
+    determinant = (
+        a[0] * (a[3] * a[5] - a[4] * a[4])
+        - a[1] * (a[1] * a[5] - a[4] * a[2])
+        + a[2] * (a[1] * a[4] - a[3] * a[2])
+    )
+    if a[0] > 0.0 and minor > 0.0 and determinant > 0.0:
+        return a
+    values, vectors = diagonalized(a, AXES)
+    x, y, z = vectors
+    p, q, r = max(values[0], 0.0), max(values[1], 0.0), max(values[2], 0.0)
+    return symmetric(
+        p * x[0] * x[0] + q * y[0] * y[0] + r * z[0] * z[0],
+        p * x[0] * x[1] + q * y[0] * y[1] + r * z[0] * z[1],
+        p * x[0] * x[2] + q * y[0] * y[2] + r * z[0] * z[2],
+        p * x[1] * x[1] + q * y[1] * y[1] + r * z[1] * z[1],
+        p * x[1] * x[2] + q * y[1] * y[2] + r * z[1] * z[2],
+        p * x[2] * x[2] + q * y[2] * y[2] + r * z[2] * z[2],
+    )
+
+
+@compiled()
+def _block(u: Any, stretch: Any, along: Any, across: Any, a: Any, b: Any) -> Any:
+    """Return the block of two corners from their shape gradients, in the frame of the singular
+    vectors.
+    """
+    h = matrix(
+        stretch[0] * a[0] * b[0] + along[2] * a[1] * b[1] + along[1] * a[2] * b[2],
+        stretch[1] * a[0] * b[1] + across[2] * a[1] * b[0],
+        stretch[2] * a[0] * b[2] + across[1] * a[2] * b[0],
+        stretch[1] * a[1] * b[0] + across[2] * a[0] * b[1],
+        stretch[3] * a[1] * b[1] + along[0] * a[2] * b[2] + along[2] * a[0] * b[0],
+        stretch[4] * a[1] * b[2] + across[0] * a[2] * b[1],
+        stretch[2] * a[2] * b[0] + across[1] * a[0] * b[2],
+        stretch[4] * a[2] * b[1] + across[0] * a[1] * b[2],
+        stretch[5] * a[2] * b[2] + along[1] * a[0] * b[0] + along[0] * a[1] * b[1],
+    )
+    return matmul3(u, matmul3(h, transposed(u)))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Kernels of the Green strains of tets and the forces of stresses against them.
 
-Formulas: ``torch_green_strain``, which writes the same for torch.
+Formulas: ``TorchGreenStrain``, which writes the same for torch.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from ..math3.matrices import (
     with_diagonal,
 )
 from . import elasticity
-from .elasticity import sum_at_vertices
-from .hessian import products, write_corner_blocks
+from .elasticity import products, sum_at_vertices, write_corner_blocks
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets

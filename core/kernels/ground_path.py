@@ -15,8 +15,13 @@ import numpy as np
 
 from ..compiled import compiled
 from .barrier import barrier_from_log
-from .obstacle_points import at_point, point_compliances, scatter_force, solve_normal_forces
-from .obstacles import ground_derivatives
+from .obstacles import (
+    at_point,
+    ground_derivatives,
+    point_compliances,
+    scatter_force,
+    solve_normal_forces,
+)
 
 # The error that the conjugate gradients leave, squared, in units of that of no step at all; and the
 # iterations that they take at most.

@@ -2,7 +2,7 @@
 """Kernels of XPBD on a CPU: a pass over the tets, colour by colour.
 
 The data of a tet are the shape gradients of corners 1 to 3 (9), the inverse masses of all four
-corners, and those of its law from ``LAW_OFFSET`` on. Formulas: ``core/xpbd``.
+corners, and those of its law from ``LAW_OFFSET`` on. Formulas: ``core/integrators/xpbd.py``.
 """
 
 from __future__ import annotations

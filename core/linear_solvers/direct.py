@@ -139,10 +139,7 @@ class DirectSolver:
     """
 
     def __init__(
-        self,
-        offsets: NDArray[np.int32],
-        columns: NDArray[np.int32],
-        positions: NDArray[np.float64],
+        self, offsets: NDArray[np.int32], columns: NDArray[np.int32], positions: NDArray[np.float64]
     ) -> None:
         cvxopt, self._cholmod = _cvxopt()
         self._size, self._blocks = len(offsets) - 1, len(columns)

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BLOCKS_PER_THREAD, BlockMatrix, BlockPattern, OffPatternBlocks
 from ..compiled import use_threads
-from ..geometry.segments import segment_sums
 from ..kernels.block_matrix import add_coarse
+from ..math3.torch_matrices import segment_sums
 
 #: The vertices in a group, and the most groups: the cost of the coarse problem grows with the cube
 #: of their number.
@@ -107,8 +107,7 @@ class RigidModes:
 
 def coarse_inverse(matrix: Tensor) -> Tensor:
     """Return the inverse of a symmetric positive semi-definite matrix; motions without stiffness
-    stay at rest.
-    """
+    stay at rest."""
     diagonal = matrix.diagonal()
     # A group of one or two vertices has fewer than six motions.
     diagonal += 1e-10 * diagonal.max()

@@ -20,7 +20,7 @@ Source: Smith, de Goes and Kim, "Analytic Eigensystems for Isotropic Distortion 
 Transactions on Graphics 38(1), 2019.
 
 Nothing here branches or looks at values, so that CUDA never waits. The compiled counterpart is
-``hessian.py``.
+``elasticity.py``.
 
 U and V of a singular value decomposition have no derivative where two stretches are alike, but
 energy and stress do. Their derivatives have closed forms: the stress for the energy, and the
@@ -424,3 +424,12 @@ def _principal_stresses(material: StretchLaw, sigma: Tensor, moduli: Tensor) -> 
 def _rotated(u: Tensor, principal_stresses: Tensor, v: Tensor) -> Tensor:
     """(M, 3, 3) U diag(slopes) Vᵀ."""
     return matmul3(u * principal_stresses, v.transpose(0, 1)).permute(2, 0, 1)
+
+
+def segment_sums(values: Tensor, offsets: Tensor) -> Tensor:
+    """(S, …) sums of (V, …) ``values`` from each of (S + 1,) ``offsets`` to the next.
+
+    Unlike ``index_add_``, which on CUDA adds in the order in which threads arrive.
+    """
+    # Checking the starts would cost a wait for the device.
+    return torch.segment_reduce(values, "sum", offsets=offsets, axis=0, unsafe=True)

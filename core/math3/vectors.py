@@ -61,16 +61,6 @@ def weighted(a: float, u: Any, b: float, v: Any) -> Any:
 
 
 @compiled()
-def combined(a: float, u: Any, b: float, v: Any, c: float, w: Any) -> Any:
-    """a u + b v + c w."""
-    return (
-        a * u[0] + b * v[0] + c * w[0],
-        a * u[1] + b * v[1] + c * w[1],
-        a * u[2] + b * v[2] + c * w[2],
-    )
-
-
-@compiled()
 def dot(a: Any, b: Any) -> float:
     """The product of two vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]

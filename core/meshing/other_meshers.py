@@ -71,8 +71,7 @@ def _import_ftetwild() -> ModuleType:
             "The fTetWild method needs the package pytetwild 0.2.3, which is not installed; "
             "install it where the solver runs or use the lattice method."
         ) from error
-    module: ModuleType = pytetwild
-    return module
+    return pytetwild
 
 
 _MAX_TETGEN_TETS = 5_000_000
@@ -124,5 +123,4 @@ def _import_tetgen() -> ModuleType:
             "The TetGen method needs the package tetgen, which is not installed; install it where "
             "the solver runs or use the lattice method."
         ) from error
-    module: ModuleType = tetgen
-    return module
+    return tetgen

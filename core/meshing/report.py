@@ -15,8 +15,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..geometry.triangle_loops import measure_exits
 from ..geometry.triangles import orient_consistently
 from ..geometry.winding_number import winding_number
-from .local_thickness import MAX_BENDING_RATIO, bending_ratio
-from .surface import is_closed, signed_volume
+from .surface import MAX_BENDING_RATIO, bending_ratio, is_closed, signed_volume
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
@@ -174,16 +173,14 @@ def report(
 
 def altitudes(mesh: TetMesh) -> FloatArray:
     """(M, 4) distances in metres from each corner to the face opposite."""
-    lengths: FloatArray = 1.0 / np.linalg.norm(mesh.shape_gradients, axis=2)
-    return lengths
+    return 1.0 / np.linalg.norm(mesh.shape_gradients, axis=2)
 
 
 def dihedral_angles(mesh: TetMesh) -> FloatArray:
     """(M, 6) angles between the faces of each tet, in degrees."""
     normals = mesh.shape_gradients * altitudes(mesh)[:, :, None]
     cosines = [-(normals[:, a] * normals[:, b]).sum(axis=1) for a, b in combinations(range(4), 2)]
-    angles: FloatArray = np.degrees(np.arccos(np.clip(np.stack(cosines, axis=1), -1.0, 1.0)))
-    return angles
+    return np.degrees(np.arccos(np.clip(np.stack(cosines, axis=1), -1.0, 1.0)))
 
 
 def mean_ratios(mesh: TetMesh) -> FloatArray:
@@ -195,8 +192,7 @@ def mean_ratios(mesh: TetMesh) -> FloatArray:
     squared = sum(
         ((corners[:, a] - corners[:, b]) ** 2).sum(axis=1) for a, b in combinations(range(4), 2)
     )
-    ratios: FloatArray = 12.0 * (3.0 * mesh.rest_volumes) ** (2 / 3) / squared
-    return ratios
+    return 12.0 * (3.0 * mesh.rest_volumes) ** (2 / 3) / squared
 
 
 def _loose_parts(vertices: FloatArray, triangles: NDArray[np.intp]) -> int:

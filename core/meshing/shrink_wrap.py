@@ -19,8 +19,8 @@ from ..geometry.groups import equal_rows, first_of_each
 from ..geometry.surface_tets import TetsAround, barycentric_coordinates, barycentric_maps
 from ..geometry.tet_mesh import FACES
 from ..geometry.triangles import closest_in_triangle
+from .cells import VirtualMesh
 from .lattice_loops import measure, write_descent
-from .virtual_nodes import VirtualMesh
 
 FloatArray = NDArray[np.float64]
 Corners = NDArray[np.integer[Any]]
@@ -29,11 +29,7 @@ _MIN_STEP_SIZE = 1e-3
 
 
 def smooth(
-    vertices: FloatArray,
-    tets: Corners,
-    targets: FloatArray,
-    normals: FloatArray,
-    iterations: int,
+    vertices: FloatArray, tets: Corners, targets: FloatArray, normals: FloatArray, iterations: int
 ) -> FloatArray:
     """Better positions for vertices (N, 3) of tets (M, 4) of positive volume.
 

@@ -1,21 +1,168 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Check a triangle surface before it is filled: is it usable, how big is it?"""
+"""Check a triangle surface before it is filled: is it usable, how big is it, which way is
+out, and how thick is the solid below each part?
+
+Rays along the three axes measure the thickness. Robust: they count crossings with their direction,
+so shells may overlap, and leave out rays that pass through a hole.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import SceneError
-from ..geometry.triangles import without_unreferenced
-from .local_thickness import thin_part
+from ..geometry.groups import chunks, expand, first_of_each, vertex_sums
+from ..geometry.triangles import orient_consistently, without_unreferenced
+from ..geometry.winding_number import PointGrid
 
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.intp]
+
+_RAY_COUNT = 48  # across the longest side
+_OFFSETS = (0.382, 0.618)  # of the first rays, so that none runs along edges of a regular mesh
+_MIN_COSINE = 3.0**-0.5  # of the cosines to the axes, the largest is at least this
+_MAX_PAIRS = 1_000_000  # of triangles and rays at once
+#: What is bent more stiffly than by this factor is reported.
+MAX_BENDING_RATIO = 1.5
+# The factor of the squared edge length over thickness in the surplus stiffness of a round bar,
+# measured in the lattice for bars from a sixth of an edge to two edges across; of a slab a quarter
+# less.
+_SHEAR_FACTOR = 1.25
+
+
+def thin_part(vertices: FloatArray, triangles: IndexArray, fraction: float) -> float:
+    """The thickness (m) below which a ``fraction`` of the surface is; infinite without a solid.
+
+    Args:
+        vertices: (V, 3).
+        triangles: (T, 3).
+        fraction: of the area.
+    """
+    thickness, area, _ = samples(vertices, triangles)
+    if len(thickness) == 0:
+        return float("inf")
+    order = np.argsort(thickness, kind="stable")
+    thinner = np.cumsum(area[order])
+    return float(thickness[order][np.searchsorted(thinner, fraction * thinner[-1])])
+
+
+def samples(
+    vertices: FloatArray, triangles: IndexArray
+) -> tuple[FloatArray, FloatArray, IndexArray]:
+    """Return (S,) samples of the surface: thickness (m) below points of the surface, weights as of
+    areas, and the triangles that the points are on.
+
+    Args:
+        vertices: (V, 3).
+        triangles: (T, 3).
+    """
+    each = [_samples(vertices, triangles, axis) for axis in range(3)]
+    thickness, area, triangle = (np.concatenate(part) for part in zip(*each, strict=True))
+    return thickness, area, triangle
+
+
+def _samples(
+    vertices: FloatArray, triangles: IndexArray, axis: int
+) -> tuple[FloatArray, FloatArray, IndexArray]:
+    """``samples`` of the surface that faces an axis."""
+    corners = vertices[triangles][..., [(axis + 1) % 3, (axis + 2) % 3, axis]]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = np.sqrt((normal**2).sum(axis=1))
+    facing = np.flatnonzero(np.abs(normal[:, 2]) > 1e-9 * length)
+    ray, triangle, depth = _crossings(corners, facing, normal[:, 2])
+    order = np.lexsort((depth, ray))
+    ray, triangle, depth = ray[order], triangle[order], depth[order]
+    begin, end = _solid(ray, normal[triangle, 2] < 0.0)
+    chord = np.tile(depth[end] - depth[begin], 2)
+    at = triangle[np.concatenate([begin, end])]
+    cosine = np.abs(normal[at, 2]) / length[at]
+    mask = cosine >= _MIN_COSINE
+    # A slab is thinner than a ray through it is long, and the oblique is hit less often.
+    return chord[mask] * cosine[mask], 1.0 / cosine[mask], at[mask]
+
+
+def _solid(ray: IndexArray, enters: NDArray[np.bool_]) -> tuple[IndexArray, IndexArray]:
+    """Crossings at which rays enter the solid and leave it, where rays leave as often as enter."""
+    count = np.cumsum(np.where(enters, 1, -1))
+    before = count - np.where(enters, 1, -1)
+    first = np.flatnonzero(np.diff(ray, prepend=-1))
+    rays = np.diff(first, append=len(ray))
+    base = before[first]
+    closed = np.repeat(count[first + rays - 1] == base, rays)
+    inside_before, inside = before - np.repeat(base, rays), count - np.repeat(base, rays)
+    return np.flatnonzero(closed & (inside_before == 0)), np.flatnonzero(closed & (inside == 0))
+
+
+def _crossings(
+    corners: FloatArray, facing: IndexArray, area: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Find the crossings of rays along the third axis with triangles (T, 3, 3): ray, triangle,
+    depth.
+
+    Args:
+        corners: of all triangles.
+        facing: indices of those that rays can cross.
+        area: (T,) twice the signed area that rays see of each.
+    """
+    spacing = float(np.ptp(corners.reshape(-1, 3), axis=0).max()) / _RAY_COUNT
+    origin = corners.reshape(-1, 3)[:, :2].min(axis=0) + np.multiply(_OFFSETS, spacing)
+    scaled = (corners[..., :2] - origin) / spacing
+    low = np.ceil(scaled.min(axis=1)).astype(np.intp)
+    counts = np.maximum(np.floor(scaled.max(axis=1)).astype(np.intp) - low + 1, 0)
+    crossings = [
+        _inside(*pairs, low, counts, scaled, corners[..., 2], area / spacing**2)
+        for pairs in _pairs(facing, counts[facing].prod(axis=1))
+    ]
+    if not crossings:
+        return np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0)
+    ray, triangle, depth = (np.concatenate(part) for part in zip(*crossings, strict=True))
+    return ray, triangle, depth
+
+
+def _pairs(triangles: IndexArray, counts: IndexArray) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Each triangle as often as it has rays near it, and their numbers among those; in pieces."""
+    for part in chunks(counts, _MAX_PAIRS):
+        owner, numbers = expand(counts[part])
+        yield triangles[part][owner], numbers
+
+
+def _inside(
+    triangle: IndexArray,
+    number: IndexArray,
+    low: IndexArray,
+    counts: IndexArray,
+    corners: FloatArray,
+    heights: FloatArray,
+    area: FloatArray,
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Return the pairs of triangles and rays that cross: ray, triangle, depth."""
+    across = counts[triangle, 1]
+    place = low[triangle] + np.stack([number // across, number % across], axis=1)
+    a, b, c = (corners[triangle, k] - place for k in range(3))
+    shares = np.stack([_cross(b, c), _cross(c, a), _cross(a, b)], axis=1) / area[triangle, None]
+    hit = (shares >= 0.0).all(axis=1)
+    depth = (shares[hit] * heights[triangle[hit]]).sum(axis=1)
+    return place[hit, 0] * (2 * _RAY_COUNT) + place[hit, 1], triangle[hit], depth
+
+
+def _cross(one: FloatArray, other: FloatArray) -> FloatArray:
+    return one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]
+
+
+def bending_ratio(edge_length: float, thickness: float) -> float:
+    """The bending stiffness of a part of a thickness, in units of that with short edges.
+
+    A linear tetrahedron has one strain, so that a part with few of them across bends by shearing
+    them. That adds as much to its stiffness as the square of their edges over its thickness.
+    """
+    return 1.0 + _SHEAR_FACTOR * (edge_length / thickness) ** 2
+
 
 _DEFAULT_TETS = 3000
 _TETS_PER_CUBE = 12  # of the edge length: nine inside, and those at the surface
@@ -153,3 +300,57 @@ def scratch_folder() -> Iterator[None]:
     """Changes the process's current folder to a temporary one, and back."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         yield
+
+
+def outward_faces(vertices: FloatArray, triangles: NDArray[np.integer[Any]]) -> IndexArray:
+    """(F, 3) the triangles of a closed surface, wound so that their normals point out of it."""
+    faces = orient_consistently(np.asarray(triangles, dtype=np.intp))
+    return faces[:, ::-1] if signed_volume(vertices, faces) < 0.0 else faces
+
+
+def vertex_normals(vertices: FloatArray, faces: NDArray[np.integer[Any]]) -> FloatArray:
+    """(V, 3) the unit means of the normals of the triangles (F, 3) around each vertex, weighted by
+    area; zero where there is none."""
+    a, b, c = vertices[faces].swapaxes(0, 1)
+    areas = np.repeat(np.cross(b - a, c - a)[:, None], 3, axis=1)
+    normals = vertex_sums(areas, faces, len(vertices))
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    return normals / np.where(length > 0.0, length, 1.0)
+
+
+def outward_normals(
+    points: FloatArray, vertices: FloatArray, triangles: NDArray[np.integer[Any]]
+) -> FloatArray:
+    """(P, 3) unit normals of a closed surface at points on it or near it.
+
+    Vertex normals are the area-weighted mean of the triangles around; a point has that of the
+    vertex nearest to it. Zero where there is none.
+
+    Args:
+        points: (P, 3), the vertices themselves or others.
+        vertices, triangles: (V, 3) and (F, 3); which way they are wound does not matter.
+    """
+    faces = outward_faces(vertices, triangles)
+    normals = vertex_normals(vertices, faces)
+    if np.array_equal(points, vertices):
+        return normals
+    used = np.unique(faces)
+    return normals[used[_nearest(points, vertices[used])]]
+
+
+def _nearest(points: FloatArray, others: FloatArray) -> IndexArray:
+    """(P,) the nearest of others (Q, 3) to each point (P, 3), the first of those equally near."""
+    nearest, least = np.full(len(points), -1), np.full(len(points), np.inf)
+    search_radius = float(np.ptp(others, axis=0).max()) / np.sqrt(len(others))
+    search_radius = max(search_radius, float(np.finfo(np.float64).tiny))
+    while (nearest < 0).any():
+        left = np.flatnonzero(nearest < 0)
+        low, high = points[left] - search_radius, points[left] + search_radius
+        for row, other in PointGrid(others, search_radius).pairs(low, high):
+            point, distance = left[row], np.linalg.norm(points[left[row]] - others[other], axis=1)
+            closer = distance <= np.minimum(search_radius, np.nextafter(least[point], 0.0))
+            point, other, distance = point[closer], other[closer], distance[closer]
+            first = first_of_each(point, distance, other)
+            nearest[point[first]], least[point[first]] = other[first], distance[first]
+        search_radius *= 2.0
+    return nearest

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from ..potentials.contact.mesh_contact import MeshContact
-from ..potentials.contact.topology import Points
+from ..potentials.contact.surface import Points
 from .incremental_potential import IncrementalPotential
 from .newton import Newton
 

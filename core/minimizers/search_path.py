@@ -14,9 +14,8 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..kernels.ground_path import SmoothFriction, lift, solve_tangential_displacements
-from ..kernels.obstacle_points import SEARCH_RADIUS_RATIO, EmbeddedGround
-from ..obstacles.barrier_step import barrier_proximal, smallest_ratio
-from ..obstacles.obstacle_step import PointArrays
+from ..kernels.obstacles import SEARCH_RADIUS_RATIO, EmbeddedGround
+from ..obstacles import PointArrays, barrier_proximal, smallest_ratio
 from ..potentials import GroundBarrier, GroundFriction, Inertia, Potential
 from ..potentials.contact.mesh_contact import MeshContact
 from ..potentials.ground import EmbeddedPoints

@@ -17,10 +17,9 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix, BlockPattern, OffPatternBlocks
 from ..errors import SceneError
 from ..geometry.embedding import Embedding, embed
-from ..preparation.attached_vertices import held_vertices
+from ..preparation.pins import held_vertices
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from .potential import Potential
 
 # The stiffness of an attachment relative to the tets around it. Its deformation is less than a
@@ -171,8 +170,7 @@ def stiffness_around(body: SoftBody) -> NDArray[np.float64]:
     """(N,) Young's modulus times edge, the mean over the tets at each vertex, in N/m."""
     mesh = tet_mesh_of(body)
     corners, values = mesh.tets.ravel(), np.asarray(body.material.young) * mesh.mean_edges
-    means: NDArray[np.float64] = np.bincount(corners, np.repeat(values, 4)) / np.bincount(corners)
-    return means
+    return np.bincount(corners, np.repeat(values, 4)) / np.bincount(corners)
 
 
 def sparse_tensor(matrix: sparse.csr_array, template: Tensor) -> Tensor:

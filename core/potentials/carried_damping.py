@@ -19,8 +19,8 @@ from ..assembly.tensor_channel import TensorChannel
 from ..compiled import runs_loops
 from ..geometry.groups import components
 from ..geometry.rigid_motion import MIN_INERTIA_RATIO, angular_velocity, rigid_velocity, skew
-from ..geometry.segments import segment_sums
 from ..kernels import carried_damping as loops
+from ..math3.torch_matrices import segment_sums
 from ..scene.channel import ROUNDING
 from .attachments import attached_vertices
 from .goals import GoalSprings
@@ -168,9 +168,8 @@ class CarriedDamping(PrescribedPotential):
     @staticmethod
     def of(system: Nodes) -> CarriedDamping | None:
         """Build the damping relative to the pins and goals of a system; None where none of them
-        moves.
-        """
-        paths = _paths_of(system)
+        moves."""
+        paths = [*_pin_paths(system), *_goal_paths(system), *_pose_paths(system)]
         if all(path.channel.is_constant for path in paths):
             return None
         return CarriedDamping(system, paths)
@@ -255,8 +254,7 @@ class CarriedDamping(PrescribedPotential):
         self, step: TimeStep, tensors: Mapping[str, Tensor], frame: int, fraction: float
     ) -> Tensor:
         """Return the (3, N) gradient of an implicit step that ends at a time, as a function of
-        quantities.
-        """
+        quantities."""
         return -self._step_force(step, self.quantities_on(tensors), frame, fraction)
 
     def energy(self, positions: Tensor) -> Tensor:
@@ -285,9 +283,7 @@ class CarriedDamping(PrescribedPotential):
     ) -> Quantities:
         masses = torch.as_tensor(self._masses).to(damping)[self._order] * ratio[self._corners[:, 0]]
         return Quantities(
-            damping * free_mass,
-            (damping[self._corners] * self._shares).sum(1) * masses,
-            channels,
+            damping * free_mass, (damping[self._corners] * self._shares).sum(1) * masses, channels
         )
 
     def _number_of(self, fraction: float) -> int:
@@ -402,8 +398,7 @@ class CarriedDamping(PrescribedPotential):
     ) -> tuple[Tensor, ...]:
         """Return the (3, n) displacement between two times, in seconds before the step's end, of
         vertices that start the step at their present positions, and the remaining displacement
-        of (P, 3) points.
-        """
+        of (P, 3) points."""
         start_points, end_points = (
             self._points(quantities, *self._before(*end, seconds)) for seconds in (since, until)
         )
@@ -447,11 +442,6 @@ def rigid_motion(
     rotation = tangent * (2.0 * torch.atan(0.5 * length) / length)
     remainder = (change - motion.at(middle, groups)).T
     return RigidMotion(centre - 0.5 * shift, shift, rotation, remainder)
-
-
-def _paths_of(system: Nodes) -> list[_Path]:
-    """The pins and goals of all bodies, or their poses."""
-    return [*_pin_paths(system), *_goal_paths(system), *_pose_paths(system)]
 
 
 def _pin_paths(system: Nodes) -> Iterator[_Path]:

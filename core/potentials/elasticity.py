@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Elasticity of tets: of nonlinear and linear materials, and of rest shapes that are keyed."""
+"""Elasticity of tets: of nonlinear and linear materials, and of rest shapes that are keyed. Torch
+passes over all tets serve CUDA."""
 
 from __future__ import annotations
 
@@ -21,17 +22,196 @@ from ..geometry.tet_mesh import TetMesh
 from ..kernels.elasticity import (
     Constants,
     ElasticityKernel,
+    HessianKernel,
     StretchKernel,
     has_kernel,
     sum_at_vertices,
 )
-from ..kernels.hessian import HessianKernel
 from ..materials import InvariantMaterial, Material, StretchMaterial
+from ..math3.torch_matrices import Eigensystem, cofactors3, eigensystem, matmul3, signed_svd
 from ..scene.rest_shape import RestShape
-from .inversion_bound import inversion_bound
 from .potential import PrescribedPotential
-from .torch_elasticity import TorchElasticity, TorchHessian, TorchStretches
 from .viscosity import Viscosity
+
+
+class TorchElasticity:
+    """Energy and gradient of the tets of one material, on any device.
+
+    An isotropic Ψ(I_C, J) never needs F itself. With the edges D = [x1 − x0, x2 − x0, x3 − x0] and
+    the metric S = D_m⁻¹ D_m⁻ᵀ of the rest shape, I_C = D : D S, J = det D / 6V, and the forces
+    −V P D_m⁻ᵀ on vertices 1 to 3 are minus V 2Ψ_I D S + Ψ_J cof D / 6.
+
+    Per-tet 3 × 3 quantities are stored component first, tet last: each component is one
+    contiguous vector, and a pass over all tets is one vectorised operation.
+
+    Args:
+        material: with parameters that are numbers or (M,) tensors.
+    """
+
+    def __init__(self, material: InvariantMaterial, tets: Tets) -> None:
+        self._material, self._tets = material, tets
+
+    @cached_property
+    def _buffers(self) -> _Buffers:
+        """Made for the first evaluation: the compiled loops do without."""
+        return _Buffers(len(self._tets), self._tets.template)
+
+    def energy(self, positions: Tensor) -> Tensor:
+        """In joules, a tensor of no dimension."""
+        buffers = self._evaluate_deformation(positions)
+        return torch.dot(self._material.energy(buffers.i_c, buffers.j), self._tets.volumes)
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        """Adds the (3, N) gradient in newtons to ``out``."""
+        buffers = self._evaluate_deformation(positions)
+        along_f, along_cofactor = self._material.derivatives(buffers.i_c, buffers.j)
+        torch.mul(buffers.weighted, along_f, out=buffers.stress)
+        buffers.stress.addcmul_(buffers.cofactor, along_cofactor, value=1.0 / 6.0)
+        self._tets.add_edge_forces(buffers.stress, out)
+
+    def _evaluate_deformation(self, positions: Tensor) -> _Buffers:
+        """D, cof D, V D S and the invariants I_C and J of all tets."""
+        buffers, scratch = self._buffers, self._buffers.stress
+        metric = self._tets.metric
+        cyclic, edges = buffers.cyclic, buffers.edges
+        torch.index_select(
+            positions, 1, self._tets.corners.view(-1), out=buffers.gathered.view(3, -1)
+        )
+        torch.sub(buffers.gathered[:, 1:], buffers.gathered[:, :1], out=edges)
+        cyclic[:3, 3:] = cyclic[:3, :2]
+        cyclic[3:] = cyclic[:2]
+        torch.mul(cyclic[1:4, 1:4], cyclic[2:5, 2:5], out=buffers.cofactor)
+        buffers.cofactor.addcmul_(cyclic[1:4, 2:5], cyclic[2:5, 1:4], value=-1.0)
+        torch.mul(edges[0], buffers.cofactor[0], out=scratch[0])
+        torch.sum(scratch[0], 0, out=buffers.j)
+        buffers.j.mul_(self._tets.inverse_volumes).mul_(1.0 / 6.0)
+        torch.mul(edges[:, :1], metric[0], out=buffers.weighted)
+        buffers.weighted.addcmul_(edges[:, 1:2], metric[1])
+        buffers.weighted.addcmul_(edges[:, 2:], metric[2])
+        torch.mul(edges, buffers.weighted, out=scratch)
+        torch.sum(scratch.view(9, -1), 0, out=buffers.i_c)
+        buffers.i_c.mul_(self._tets.inverse_volumes)
+        return buffers
+
+
+class _Buffers:
+    """The buffers of the passes, for a fixed number of tets."""
+
+    def __init__(self, count: int, template: Tensor) -> None:
+        self.gathered = template.new_empty(3, 4, count)
+        # D with its first two rows and columns repeated: cofactors become products of shifted
+        # views, without a sign or an index.
+        self.cyclic = template.new_empty(5, 5, count)
+        self.edges = self.cyclic[:3, :3]
+        self.cofactor = template.new_empty(3, 3, count)
+        self.weighted = template.new_empty(3, 3, count)
+        self.stress = template.new_empty(3, 3, count)
+        self.i_c = template.new_empty(count)
+        self.j = template.new_empty(count)
+
+
+class TorchStretches:
+    """Energy and gradient of the tets of one material, on any device.
+
+    Args:
+        material: with parameters that are numbers or (M,) tensors.
+    """
+
+    def __init__(self, material: StretchMaterial, tets: Tets) -> None:
+        self._material, self._tets = material, tets
+
+    def energy(self, positions: Tensor) -> Tensor:
+        """In joules, a tensor of no dimension."""
+        _, sigma, _ = self._svd(positions)
+        return torch.dot(self._material.energy(sigma), self._tets.volumes)
+
+    def add_gradient(self, positions: Tensor, out: Tensor) -> None:
+        """Adds the (3, N) gradient in newtons to ``out``."""
+        u, sigma, v = self._svd(positions)
+        principal_stresses = self._tets.volumes * torch.stack(self._material.derivatives(sigma))
+        stress = matmul3(u * principal_stresses, v.transpose(0, 1))
+        forces = matmul3(stress, self._tets.shape_gradients[1:].transpose(0, 1))
+        self._tets.add_edge_forces(forces, out)
+
+    def _svd(self, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return signed_svd(self._tets.deformation_gradients(positions))
+
+
+class TorchHessian:
+    """Hessians of the tets of one material, on any device.
+
+    Args:
+        material: with parameters that are numbers or (M,) tensors.
+    """
+
+    def __init__(self, material: Material, tets: Tets) -> None:
+        self._material, self._tets = material, tets
+
+    def blocks(self, positions: Tensor, out: Tensor, projected: bool = True) -> None:
+        """Writes the (M, 10, 9) blocks of ``CORNER_PAIRS``, row by row, in N/m."""
+        hessian = eigensystem(self._material, self._tets.deformation_gradients(positions))
+        if projected:
+            hessian = hessian.projected()
+        write_blocks(hessian, self._tets.volumes, self._tets.shape_gradients, out)
+
+
+def write_blocks(hessian: Eigensystem, volumes: Tensor, gradients: Tensor, out: Tensor) -> None:
+    """Writes the (M, 10, 9) blocks of tets with (M,) volumes and (4, 3, M) shape gradients."""
+    weighted = volumes * gradients
+    for pair, (a, b) in enumerate(CORNER_PAIRS):
+        out[:, pair] = hessian.contract(weighted[a], gradients[b]).flatten(0, 1).T
+
+
+# The largest step, relative to the one to the first flat tet, where the energy is infinite.
+MARGIN_RATIO = 0.9
+BISECTIONS = 30
+
+
+def inversion_bound(edges: Tensor, change: Tensor) -> float:
+    """The step size along ``change``, at most 1, that keeps every volume positive.
+
+    A volume along a straight step is a cubic; its least value on an interval lies at the ends or
+    where its slope is zero.
+
+    Args:
+        edges: (3, 3, M) edge vectors of tets of positive volume.
+        change: (3, 3, M) that a whole step adds to them.
+    """
+    cubic = _determinant_cubic(edges, change)
+    step_size = 1.0
+    risky = cubic[:, ~(_cubic_minimum(cubic, step_size) > 0.0)]
+    if risky.shape[1] == 0:
+        return step_size
+    low, high = 0.0, 1.0
+    for _ in range(BISECTIONS):
+        step_size = 0.5 * (low + high)
+        if bool((_cubic_minimum(risky, step_size) > 0.0).all()):
+            low = step_size
+        else:
+            high = step_size
+    return MARGIN_RATIO * low
+
+
+def _determinant_cubic(edges: Tensor, change: Tensor) -> Tensor:
+    """(4, M) coefficients of det(edges + t change) by rising powers of t."""
+    a, b = edges, change
+    ab, ba = cofactors3(a), cofactors3(b)
+    return torch.stack(
+        [(a[0] * ab[0]).sum(0), (b * ab).sum((0, 1)), (a * ba).sum((0, 1)), (b[0] * ba[0]).sum(0)]
+    )
+
+
+def _cubic_minimum(cubic: Tensor, step_size: float) -> Tensor:
+    """(M,) the least value for t between 0 and ``step_size``."""
+    constant, linear, square, cube = cubic
+    # The two roots of the derivative, each in its stable form.
+    root = (square * square - 3.0 * cube * linear).clamp(min=0.0).sqrt()
+    sum_of = -(square + torch.where(square >= 0.0, root, -root))
+    first = (sum_of / (3.0 * cube)).nan_to_num(0.0).clamp(0.0, step_size)
+    second = (linear / sum_of).nan_to_num(0.0).clamp(0.0, step_size)
+    ends = torch.full_like(constant, step_size)
+    values = [((cube * t + square) * t + linear) * t + constant for t in (first, second, ends)]
+    return torch.minimum(torch.minimum(values[0], values[1]), torch.minimum(values[2], constant))
 
 
 class KeyedRestShape:
@@ -171,8 +351,7 @@ class Elasticity(PrescribedPotential):
     @cached_property
     def _fastest_amounts(self) -> Tensor:
         """Return the (K,) amounts, among all samples, with which the fastest tet vibrates
-        fastest.
-        """
+        fastest."""
         assert self.rest_shape is not None
         present, speeds = self.parameters.clone(), []
         samples = torch.unique(self.channel.samples[:, 1:], dim=0)

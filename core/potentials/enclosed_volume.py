@@ -13,7 +13,7 @@ from torch import Tensor
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..errors import InstabilityError
-from ..geometry.segments import segment_sums
+from ..math3.torch_matrices import segment_sums
 from .potential import PrescribedPotential, TimeStep
 
 # Inflated tenfold along each axis: rubber tears sooner.
@@ -144,8 +144,7 @@ class Pressure(PrescribedPotential):
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         """Add the Hessian of the pressure alone. It is indefinite, since an opening in one
-        direction closes another: projected, nothing is added.
-        """
+        direction closes another: projected, nothing is added."""
         if not projected:
             self.volume.add_hessian(-self.parameters, positions, matrix)
 

@@ -17,7 +17,7 @@ from ..geometry.winding_number import winding_number
 from ..meshing.cells import points_in_tets
 from ..scene.channel import Channel
 from ..scene.contact_settings import ContactSurface
-from ..scene.force_fields import ForceField
+from ..scene.forces import ForceField
 from .field_laws import Law, Response
 from .nodes import Nodes
 from .potential import PrescribedPotential, TimeStep
@@ -108,8 +108,7 @@ class FieldForce(PrescribedPotential):
 
     def _linear_at(self, positions: Tensor) -> tuple[Response, Tensor | None]:
         """Return the response of the law at (3, N) positions, and its derivative (3, 3, N) A in
-        1/s², if there is any.
-        """
+        1/s², if there is any."""
         with torch.enable_grad():
             points = positions.detach().clone().requires_grad_()
             response = self.law(self.parameters, points)
@@ -285,8 +284,7 @@ class _SampledBody:
 
     def samples(self, chosen: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
         """Samples within the chosen tets, and at vertices of the others: the (Q, 4) vertices that
-        carry each, the (Q, 4) weights of these, and how much of its mass in kg each gets (Q, 4).
-        """
+        carry each, the (Q, 4) weights of these, and how much of its mass in kg each gets (Q, 4)."""
         mesh, count = self._mesh, len(self._mesh.vertices)
         others = np.ones(len(mesh.tets), dtype=bool)
         others[chosen] = False

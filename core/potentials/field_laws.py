@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import runs_loops, use_threads
-from ..kernels.bounding_volumes import box_nodes, build_tree
+from ..kernels.broad_phase import box_nodes, build_tree
 from ..kernels.force_fields import (
     GRADIENTS,
     OCTAVES,
@@ -33,7 +33,7 @@ from ..kernels.force_fields import (
 )
 from ..math3.torch_matrices import cofactors3
 from ..scene.channel import Channel
-from ..scene.force_fields import Absorber, ForceField, VelocityGrid
+from ..scene.forces import Absorber, ForceField, VelocityGrid
 
 FloatArray = NDArray[np.float64]
 
@@ -511,8 +511,7 @@ def _weakened(distance: Tensor, power: Tensor, least: Tensor, most: Tensor) -> T
 
 def _length(vectors: Tensor) -> Tensor:
     """Return the (N,) lengths of vectors in a twentieth of the time of torch's norm, and with a
-    slope of 0 at 0.
-    """
+    slope of 0 at 0."""
     return ((vectors * vectors).sum(0) + torch.finfo(vectors.dtype).tiny).sqrt()
 
 

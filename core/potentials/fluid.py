@@ -20,8 +20,8 @@ from torch import Tensor
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.groups import grouped
-from ..geometry.segments import segment_sums
 from ..geometry.tet_mesh import TetMesh
+from ..math3.torch_matrices import segment_sums
 from ..scene.forces import Fluid
 from .body_forces import Gravity
 from .potential import Potential, PrescribedPotential, TimeStep
@@ -77,8 +77,7 @@ def _cap_cut(d: Tensor) -> Tensor:
 
 def _wedge_shares(d: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the fractions at which the plane cuts the edges from the first two corners up to
-    the others.
-    """
+    the others."""
     a, b = d[0] / (d[0] - d[2:])
     p, q = d[1] / (d[1] - d[2:])
     return a, b, p, q
@@ -101,8 +100,7 @@ def _wedge(d: Tensor) -> Tensor:
 
 def _wedge_cut(d: Tensor) -> Tensor:
     """Return (4, 4, M) products of the cut, two triangles, where the first two corners are
-    below.
-    """
+    below."""
     a, b, p, q = _wedge_shares(d)
     c02, c03, c12, c13 = _cut(0, 2, a), _cut(0, 3, b), _cut(1, 2, p), _cut(1, 3, q)
     width = (d[0] - d[2]) / 3.0

@@ -14,11 +14,11 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..compiled import runs_loops
-from ..geometry.inverse_distance import nearest_weights
-from ..kernels.obstacle_points import add_spring_forces
+from ..geometry.embedding import nearest_weights
+from ..kernels.obstacles import add_spring_forces
 from ..scene.channel import Channel, FrameTimes
 from ..scene.goals import Goals
-from ..scene.start_shape import skin_embedding_of
+from ..scene.soft_body import skin_embedding_of
 from .ground import EmbeddedPoints
 from .nodes import Nodes
 from .potential import PrescribedPotential, TimeStep

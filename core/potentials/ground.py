@@ -16,9 +16,9 @@ from torch import Tensor
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.tensor_channel import CachedAt
 from ..compiled import runs_loops
-from ..geometry.segments import segment_sums
-from ..kernels import obstacle_points as loops
+from ..kernels import obstacles as loops
 from ..kernels.barrier import barrier, barrier_derivatives
+from ..math3.torch_matrices import segment_sums
 from ..scene.friction import MIN_SLIDE_RATIO, Coefficients, f0, f1, slide_stiffness
 from .potential import Potential, TimeStep
 

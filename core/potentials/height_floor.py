@@ -200,8 +200,7 @@ class HeightFloor(Potential):
     @property
     def parts(self) -> list[PressedTets]:
         """Return the pressed tets of each elasticity, on a CPU; they follow rest shapes that
-        change.
-        """
+        change."""
         return [
             PressedTets(
                 part.tets.corners.numpy(),

@@ -18,16 +18,13 @@ from ..assembly.tensor_channel import TensorChannel
 from ..geometry.tet_mesh import TetMesh
 from ..scene.channel import Channel, FrameTimes
 from ..scene.scene import Scene
-from ..scene.soft_body import PerTet, SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import PerTet, SoftBody, start_positions, tet_mesh_of
 from .body_forces import Gravity
 from .potential import Potential
 
 
 def merged_damping(
-    bodies: list[SoftBody],
-    meshes: list[TetMesh],
-    tensor: Callable[[NDArray[np.float64]], Tensor],
+    bodies: list[SoftBody], meshes: list[TetMesh], tensor: Callable[[NDArray[np.float64]], Tensor]
 ) -> Tensor | float:
     """α in 1/s: a number where all have the same, else (N,).
 
@@ -112,11 +109,7 @@ class Nodes:
     """
 
     def __init__(
-        self,
-        scene: Scene,
-        device: torch.device,
-        dtype: torch.dtype,
-        frame_time: float = 1.0 / 24.0,
+        self, scene: Scene, device: torch.device, dtype: torch.dtype, frame_time: float = 1.0 / 24.0
     ) -> None:
         self.device, self.dtype = device, dtype
         self.scene = scene
@@ -154,8 +147,7 @@ class Nodes:
 
     def bodies_of(self, vertices: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """(n,) the number of the body that each of (n,) vertices belongs to."""
-        bodies: NDArray[np.int64] = np.searchsorted(self.vertex_offsets, vertices, "right") - 1
-        return bodies
+        return np.searchsorted(self.vertex_offsets, vertices, "right") - 1
 
     def body_slices(self) -> list[slice]:
         """Return the slice of each body's vertices among all."""

@@ -49,9 +49,8 @@ from ..math3.torch_matrices import (
     signed_svd,
 )
 from ..scene.soft_body import PerTet, SoftBody
-from .elasticity import Elasticity
+from .elasticity import Elasticity, write_blocks
 from .potential import TimeStep
-from .torch_elasticity import write_blocks
 
 
 class TorchFlow:
@@ -302,8 +301,7 @@ def _law(
     max_growth: Tensor,
 ) -> _Law:
     """Return the law at (3, A) stretches; ``flexibility`` is κ in 1/Pa, ``max_growth`` the most
-    that Δα may be.
-    """
+    that Δα may be."""
     x, one = sigma.log(), torch.eye(3).to(sigma)[:, :, None]
     deviatoric = one - 1.0 / 3.0
     d = x - x.mean(0)
@@ -506,8 +504,7 @@ def _squared_speeds(part: Elasticity, pairs: Sequence[tuple[SoftBody, TetMesh]])
 
 def _constants(part: Elasticity, pairs: Sequence[tuple[SoftBody, TetMesh]]) -> Tensor:
     """Return the (5, M) constants of ``TetFlow``: a tet that is partly filled yields at the same
-    strain.
-    """
+    strain."""
     rows = []
     for body, mesh in pairs:
         plasticity, fill = (

@@ -180,14 +180,12 @@ class Potential(ABC):
 
     def stick_drift(self, before: Tensor, after: Tensor) -> float:
         """Return the largest drift of parts that stuck at (3, N) ``before``, over the stick
-        threshold.
-        """
+        threshold."""
         return 0.0
 
     def rest_force_error(self, positions: Tensor) -> Tensor | float:
         """Return the (3, N) error of the gradient of a static step, which may take a law as
-        linear about its start, at positions, in newtons.
-        """
+        linear about its start, at positions, in newtons."""
         return 0.0
 
     def after_iteration(self, positions: Tensor) -> bool:

@@ -11,8 +11,17 @@ import torch
 
 from ..geometry.gas_boundary import gas_boundary
 from ..scene.channel import Channel
-from ..scene.force_fields import ForceField, Wind
-from ..scene.forces import Accelerations, BodyForce, Drag, Fluid, Force, Pressure, TargetVolume
+from ..scene.forces import (
+    Accelerations,
+    BodyForce,
+    Drag,
+    Fluid,
+    Force,
+    ForceField,
+    Pressure,
+    TargetVolume,
+    Wind,
+)
 from ..scene.goals import GoalDampers, Goals, Support
 from ..scene.stitches import Stitches
 from .body_forces import DragForce, Gravity, VertexAccelerations

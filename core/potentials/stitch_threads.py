@@ -16,9 +16,9 @@ from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..errors import SceneError
 from ..geometry.groups import expand
-from ..preparation.attached_vertices import carriers, point_positions
+from ..preparation.pins import carriers, point_positions
 from ..scene.channel import Channel
-from ..scene.contact_distances import contact_distances
+from ..scene.collision_points import contact_distances
 from ..scene.stitches import Stitches
 from .attachments import STIFFNESS_FACTOR, sparse_tensor, stiffness_around
 from .nodes import Nodes

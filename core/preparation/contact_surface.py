@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The surface of a body that touches: its mesh, a copy, or its tetrahedra."""
+"""The surface of a body that touches: its mesh, a copy, or its tetrahedra.
+
+Points outside of all tetrahedra follow one close by. The ends of a short edge may follow two of
+them that have little in common, and a small strain then tears the edge or turns it over.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from numpy.typing import NDArray
 from ..geometry import refinement
 from ..geometry.embedding import Embedding, embed
 from ..geometry.folding import folded_triangles
-from ..geometry.groups import components, expand, numbered_pairs
+from ..geometry.groups import components, expand, grouped, numbered_pairs
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.triangles import (
     closest_among_near,
@@ -21,11 +25,104 @@ from ..geometry.triangles import (
     without_unreferenced,
 )
 from ..geometry.winding_number import winding_number
+from ..meshing.surface import outward_normals
 from ..scene.contact_settings import ContactSurface
 from ..scene.soft_body import SoftBody
 from .intersections import Surfaces, find_close
-from .surface_normals import outward_normals
-from .torn_edges import without_torn_edges
+
+Points = NDArray[np.float64]
+Values = NDArray[np.float64]
+Edges = NDArray[np.int64]
+
+# The largest strain of an intact edge relative to that of the tetrahedra; edges within one
+# tetrahedron have 1 to 3.
+MAX_SPREAD = 3.0
+# Edges are short below this ratio of the edges of the tetrahedra; others show no tear.
+SHORT_RATIO = 0.1
+MAX_ROUNDS = 3
+# The least barycentric coordinate of a point in the tetrahedron of its neighbours.
+LEAST_COORDINATE = -0.5
+
+
+def without_torn_edges(
+    embedding: Embedding, mesh: TetMesh, points: Points, edges: Edges
+) -> Embedding:
+    """Return the embedding in which ends of short torn edges follow tetrahedra of their neighbours,
+    where that tears their edges less. The same object where no edge is torn.
+
+    Args:
+        embedding: of (V, 3) points at rest, in metres, each in one tetrahedron.
+        edges: (E, 2) points.
+    """
+    lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    short = edges[lengths < SHORT_RATIO * mesh.mean_edges.mean()]
+    torn = short[_spreads(embedding, mesh, points, short) > MAX_SPREAD]
+    if len(torn) == 0:
+        return embedding
+    embedding = Embedding(embedding.indices.copy(), embedding.weights.copy())
+    around, offsets = grouped(edges.ravel(), len(points))
+    for _ in range(MAX_ROUNDS):
+        ends = np.unique(torn)
+        for point in ends:
+            at_point = edges[around[offsets[point] : offsets[point + 1]] // 2]
+            _follow_neighbours(embedding, mesh, points, at_point, int(point))
+        torn = short[_spreads(embedding, mesh, points, short) > MAX_SPREAD]
+        if len(torn) == 0:
+            break
+    return embedding
+
+
+def _follow_neighbours(
+    embedding: Embedding, mesh: TetMesh, points: Points, edges: Edges, point: int
+) -> None:
+    """Let a point follow the tetrahedron, of its own and its neighbours', that tears its (K, 2)
+    edges least."""
+    others = edges.sum(axis=1) - point
+    tets = np.unique(embedding.indices[np.append(others, point)], axis=0)
+    weights = _coordinates(mesh.vertices[tets], points[point])
+    near = weights.min(axis=1) > LEAST_COORDINATE
+    tets, weights = tets[near], weights[near]
+    if len(tets) == 0:
+        return
+    count = len(others)
+    both = Embedding(
+        np.concatenate([tets, embedding.indices[others]]),
+        np.concatenate([weights, embedding.weights[others]]),
+    )
+    places = np.concatenate([np.repeat(points[point][None], len(tets), axis=0), points[others]])
+    pairs = np.stack(
+        [np.repeat(np.arange(len(tets)), count), len(tets) + np.tile(np.arange(count), len(tets))],
+        axis=1,
+    )
+    worst = _spreads(both, mesh, places, pairs).reshape(len(tets), count).max(axis=1)
+    best = int(np.lexsort((-weights.min(axis=1), worst))[0])
+    embedding.indices[point], embedding.weights[point] = tets[best], weights[best]
+
+
+def _coordinates(corners: Points, point: Points) -> Values:
+    """(T, 4) barycentric coordinates of a point in tetrahedra with (T, 4, 3) corners."""
+    edges = (corners[:, 1:] - corners[:, :1]).swapaxes(1, 2)
+    last = np.linalg.solve(edges, (point - corners[:, 0])[:, :, None])[:, :, 0]
+    return np.concatenate([1.0 - last.sum(axis=1, keepdims=True), last], axis=1)
+
+
+def _spreads(embedding: Embedding, mesh: TetMesh, points: Points, edges: Edges) -> Values:
+    """Return the (E,) spread κ of each edge (``kernels/held_pairs``): a strain of the tetrahedra
+    changes the edge by at most κ times that strain of its length."""
+    shape = len(edges), 2 * embedding.indices.shape[1]
+    nodes = embedding.indices[edges].reshape(shape)
+    shares = (embedding.weights[edges] * np.array([1.0, -1.0])[:, None]).reshape(shape)
+    total, farthest = np.zeros(len(edges)), np.zeros(len(edges))
+    corners, width = mesh.vertices[nodes], nodes.shape[1]
+    for one in range(width):
+        is_same = nodes == nodes[:, one, None]
+        is_first = ~is_same[:, :one].any(axis=1)
+        total += np.where(is_first, np.abs((shares * is_same).sum(axis=1)), 0.0)
+        apart = np.linalg.norm(corners - corners[:, one, None], axis=2)
+        farthest = np.maximum(farthest, apart.max(axis=1))
+    lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    return np.asarray(0.5 * total * farthest / np.maximum(lengths, np.finfo(float).tiny))
+
 
 # The offset beside a triangle in edge lengths, and the winding number of the inside.
 SIDE_OFFSET_RATIO, INSIDE_WINDING = 1e-2, 0.5
@@ -90,8 +187,7 @@ def _pieces(surface: ContactSurface) -> NDArray[np.int32]:
     """(F,) the connected piece that each triangle belongs to, numbered from 0."""
     links = surface.triangles[:, [0, 1, 1, 2]].reshape(-1, 2)
     labels = components(len(surface.points), links)[surface.triangles[:, 0]]
-    pieces: NDArray[np.int32] = np.unique(labels, return_inverse=True)[1]
-    return pieces
+    return np.unique(labels, return_inverse=True)[1]
 
 
 def _are_inside(surface: ContactSurface, triangles: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -103,8 +199,7 @@ def _are_inside(surface: ContactSurface, triangles: NDArray[np.int32]) -> NDArra
     centres = (a + b + c) / 3.0
     sides = np.concatenate([centres + offset, centres - offset])
     winding = np.abs(winding_number(sides, surface.points, surface.triangles)).reshape(2, -1)
-    inside: NDArray[np.bool_] = (winding > INSIDE_WINDING).all(axis=0)
-    return inside
+    return (winding > INSIDE_WINDING).all(axis=0)
 
 
 def boundary_surface(mesh: TetMesh) -> ContactSurface:
@@ -120,8 +215,7 @@ def boundary_surface(mesh: TetMesh) -> ContactSurface:
 
 def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
     """Return the (F,) distances of triangles with an area from others, in metres: 0 where they
-    cross, infinite beyond a distance. Triangles with a common point count only if they cross.
-    """
+    cross, infinite beyond a distance. Triangles with a common point count only if they cross."""
     points, triangles = surface.points, surface.triangles.astype(np.int32)
     valid = np.flatnonzero(have_area(points[triangles]))
     objects, through_own = np.zeros(len(points), dtype=np.int32), ~surface.self_collides[valid]
@@ -137,8 +231,7 @@ def _nearest(surface: ContactSurface, distance: float) -> NDArray[np.float64]:
 
 def _around(triangles: NDArray[np.int32], which: NDArray[np.int64]) -> NDArray[np.bool_]:
     """(F,) whether triangles share a point with some of them."""
-    near: NDArray[np.bool_] = np.isin(triangles, triangles[which]).any(axis=1)
-    return near
+    return np.isin(triangles, triangles[which]).any(axis=1)
 
 
 # Edges longer than these ratios of the tetrahedra's edges are split: between points that collide
@@ -160,7 +253,6 @@ _TOUCHES: dict[Kind, str] = {
     "tetrahedra": "collides as the boundary of the tetrahedra",
 }
 
-Points = NDArray[np.float64]
 Triangles = NDArray[np.int32]
 
 
@@ -183,10 +275,7 @@ class Verdict:
 
 
 def with_contact_surfaces(
-    body: SoftBody,
-    surface: ContactSurface,
-    has_contact: bool,
-    is_affordable: bool,
+    body: SoftBody, surface: ContactSurface, has_contact: bool, is_affordable: bool
 ) -> tuple[SoftBody, Verdict]:
     """The body with its contact surface, embedded in its tetrahedra.
 
@@ -228,8 +317,7 @@ def _chosen(
     touching: ContactSurface, mesh: TetMesh, is_affordable: bool
 ) -> tuple[ContactSurface | None, Verdict]:
     """Return the surface that collides in place of the mesh; None is the boundary of the
-    tetrahedra.
-    """
+    tetrahedra."""
     faces = len(touching.triangles)
     if faces > max(MIN_DENSE_FACES, DENSE_FACE_RATIO * len(mesh.surface)):
         copy = _embedded(wrapped(touching, mesh), mesh)
@@ -278,7 +366,7 @@ def welded(surface: ContactSurface) -> ContactSurface:
     a, b, c = triangles.T
     whole = np.flatnonzero((a != b) & (b != c) & (c != a))
     points, triangles = without_unreferenced(anchors, triangles[whole])
-    through_own = _inherited(surface.through_own, whole)
+    through_own = None if surface.through_own is None else surface.through_own[whole]
     return ContactSurface(points, triangles.astype(np.int32), through_own=through_own)
 
 
@@ -290,12 +378,6 @@ def refined(surface: ContactSurface, longest: float) -> ContactSurface:
     )
     through_own = None if surface.through_own is None else finer.labels
     return ContactSurface(finer.points, finer.triangles, through_own=through_own)
-
-
-def _inherited(
-    values: NDArray[np.bool_] | None, parents: NDArray[np.int64]
-) -> NDArray[np.bool_] | None:
-    return None if values is None else values[parents]
 
 
 def wrapped(surface: ContactSurface, mesh: TetMesh) -> ContactSurface:

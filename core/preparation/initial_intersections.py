@@ -11,18 +11,11 @@ from numpy.typing import NDArray
 
 from ..errors import IntersectionError
 from ..geometry.triangle_loops import STACK_SIZE, Objects, first_in_the_way
-from ..scene.collision_points import CollisionPoints
-from ..scene.contact_distances import contact_distances, ground_distance
+from ..scene.collision_points import CollisionPoints, contact_distances, ground_distance
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from .intersection_report import IntersectingObject, IntersectionReport
-from .intersections import (
-    TOUCHING_RATIO,
-    Intersections,
-    Surfaces,
-    SurfaceTrees,
-    find_intersections,
-)
+from .intersections import TOUCHING_RATIO, Intersections, Surfaces, SurfaceTrees, find_intersections
 from .overlap_contraction import InitialBody, InitialConfiguration, contract_overlap
 
 Points = NDArray[np.float64]
@@ -305,8 +298,7 @@ def _raised(
     shape: InitialBody, positions: NDArray[np.float64], height: float
 ) -> NDArray[np.float64]:
     """Return (N, 3) positions with vertices that are not pinned higher by ``height`` metres, if
-    that is up.
-    """
+    that is up."""
     return positions + max(height, 0.0) * np.outer(~shape.is_pinned, (0.0, 0.0, 1.0))
 
 
@@ -337,8 +329,7 @@ def _unresolved(
     configuration: InitialConfiguration, pairs: Sequence[Pair], min_distance: float
 ) -> Sequence[Pair]:
     """Return the pairs that cannot be repaired, if there are few pairs; the message names only
-    these.
-    """
+    these."""
     if len(pairs) > MAX_TRIED_PAIRS:
         return pairs
     return [
@@ -359,8 +350,7 @@ def _intersecting_objects(
 
 
 def _centres(surfaces: Surfaces, triangles: NDArray[np.int64]) -> NDArray[np.float64]:
-    centres: NDArray[np.float64] = surfaces.vertices[surfaces.triangles[triangles]].mean(axis=1)
-    return centres
+    return surfaces.vertices[surfaces.triangles[triangles]].mean(axis=1)
 
 
 def _message(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..geometry.box_pairs import Boxes
 from ..geometry.groups import grouped
 from ..geometry.triangle_loops import write_hits, write_near
-from ..kernels.bounding_volumes import Trees, box_nodes, build_tree, leaf_pairs, tree_pairs
+from ..kernels.broad_phase import Trees, box_nodes, build_tree, leaf_pairs, tree_pairs
 
 Points = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -226,10 +226,9 @@ def are_among(
     """(K,) whether each of (K, 2) pairs of objects is one of some."""
     sought = np.array(list(chosen), dtype=np.int64).reshape(-1, 2)
     size = 1 + max(int(pairs.max(initial=0)), int(sought.max(initial=0)))
-    is_chosen: NDArray[np.bool_] = np.isin(
+    return np.isin(
         pairs[:, 0].astype(np.int64) * size + pairs[:, 1], sought[:, 0] * size + sought[:, 1]
     )
-    return is_chosen
 
 
 def find_intersections(surfaces: Surfaces) -> Intersections:
@@ -261,10 +260,7 @@ def find_close(surfaces: Surfaces, distance: float) -> Intersections:
 
 
 def _close_among(
-    surfaces: Surfaces,
-    near: NDArray[np.intp],
-    allowed: NDArray[np.bool_],
-    search_radius: float,
+    surfaces: Surfaces, near: NDArray[np.intp], allowed: NDArray[np.bool_], search_radius: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """(K, 2) pairs of some of the triangles, the lower one first, and (K,) their distances."""
     triangles, objects = surfaces.triangles[near], surfaces.triangle_objects[near]

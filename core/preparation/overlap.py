@@ -13,11 +13,11 @@ from ..errors import SceneError
 from ..geometry.triangles import point_triangle_distance
 from ..geometry.winding_number import solid_angle_fraction
 from ..scene.collision_points import CollisionPoints
-from ..scene.ground import Ground, Sphere
+from ..scene.contact_settings import Ground, Sphere
 from ..scene.scene import Scene
 from ..scene.skin import SurfaceMesh
+from ..scene.soft_body import start_positions, tet_mesh_of
 from ..scene.start import PosedStart
-from ..scene.start_shape import start_positions, tet_mesh_of
 
 # The allowed penetration of bodies into an obstacle, in diagonals.
 MAX_DEPTH_RATIO = 1e-3

@@ -23,14 +23,12 @@ from ..geometry.box_pairs import Boxes
 from ..geometry.embedding import Embedding
 from ..geometry.groups import components
 from ..geometry.tet_mesh import FACES, TetMesh, signed_volumes
-from ..scene.collision_points import collider_surface
-from ..scene.contact_distances import attached_pairs
+from ..meshing.surface import vertex_normals
+from ..scene.collision_points import attached_pairs, collider_surface
 from ..scene.scene import Scene
-from ..scene.soft_body import SoftBody
-from ..scene.start_shape import start_positions, tet_mesh_of
+from ..scene.soft_body import SoftBody, start_positions, tet_mesh_of
 from .contact_surface import boundary_surface
 from .intersections import Intersections, Surfaces, find_close, near_others, segment_hits
-from .surface_normals import vertex_normals
 
 Points = NDArray[np.float64]
 
@@ -73,8 +71,7 @@ class InitialBody:
 
     def points(self, positions: Points | None = None) -> Points:
         """Return the (V, 3) points in contact for tet vertices at ``positions``, or at the
-        start.
-        """
+        start."""
         return self.embedding.interpolate(self.positions if positions is None else positions)
 
 
@@ -147,12 +144,6 @@ class InitialConfiguration:
         through = np.split(self._through_own, self.triangle_offsets[1:-1])
         part._through_own = np.concatenate([through[index] for index in objects])
         return part
-
-    def surface_of(self, index: int) -> tuple[Points, NDArray[np.int32]]:
-        """(V, 3) positions and (F, 3) triangles of one object."""
-        count = len(self.bodies)
-        points = self.bodies[index].points() if index < count else self._colliders[index - count]
-        return points, self._triangles[index]
 
     def surfaces(
         self,
@@ -291,8 +282,7 @@ class _ContractedBody:
 
     def positions(self) -> Points:
         """Return the (N, 3) positions with required displacements, and smoothed ones of
-        neighbours.
-        """
+        neighbours."""
         length = np.linalg.norm(self._required, axis=1, keepdims=True)
         direction = self._required / np.where(length > 0.0, length, 1.0)
         offset = self._required.copy()
@@ -327,8 +317,7 @@ class _ContractedBody:
         positions = self.body.positions
         count = min(_CENTROID_NEIGHBOURS, len(positions))
         nearest = KDTree(positions).query(self.body.points(), count)[1]
-        middle: Points = positions[nearest].mean(axis=1)
-        return middle
+        return positions[nearest].mean(axis=1)
 
     def offset_inwards(self, displacements: Points) -> bool:
         """Moves the points that touch by (V, 3) metres; False where nothing can move."""

@@ -150,8 +150,7 @@ class _Size:
 def _widths(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the widths of points (V, 2) in directions over half a turn."""
     turns = np.linspace(0.0, math.pi, _DIRECTIONS, endpoint=False)
-    extents: NDArray[np.float64] = np.ptp(points @ [np.cos(turns), np.sin(turns)], axis=0)
-    return extents
+    return np.ptp(points @ [np.cos(turns), np.sin(turns)], axis=0)
 
 
 FloatArray = NDArray[np.float64]
@@ -161,7 +160,6 @@ Flags = NDArray[np.bool_]
 #: Largest displacement, as a share of the largest distance to a pinned point, with which a pinned
 #: body bends visibly and keeps its look.
 DEFAULT_BEND = 0.15
-#: In m/s².
 
 _MAX_BOXES = 500  # of the grid
 _MAX_ACROSS = 8  # boxes along the two shorter sides, which the solve takes to the third power
@@ -320,8 +318,7 @@ class _Grid:
         solid = np.zeros((len(diagonal), across))
         np.maximum.at(solid, (at[:, None], corner), share[:, None])
         np.maximum.at(solid, (at[:, None] + 1, corner), share[:, None])
-        largest: FloatArray = moved[solid >= min(0.25, share.max())].max(axis=0)
-        return largest
+        return moved[solid >= min(0.25, share.max())].max(axis=0)
 
 
 def _counts(extent: FloatArray) -> IndexArray:
@@ -389,8 +386,7 @@ def _crossed(
 
 
 def _cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    crossed: FloatArray = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
-    return crossed
+    return a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
 
 
 def _pinned_nodes(counts: IndexArray, places: FloatArray) -> Flags:
@@ -439,8 +435,7 @@ def _window(corner: tuple[int, ...], counts: IndexArray) -> tuple[slice, ...]:
 
 def _box_stiffness(size: FloatArray, poisson: float) -> FloatArray:
     """Return the (24, 24) stiffness of a box at a Young's modulus of 1 Pa. Corners run as in
-    ``np.ndindex(2, 2, 2)``.
-    """
+    ``np.ndindex(2, 2, 2)``."""
     shear = 0.5 / (1.0 + poisson)
     lame = poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson))
     law = np.diag([2.0 * shear] * 3 + [shear] * 3)
@@ -462,8 +457,7 @@ def _box_stiffness(size: FloatArray, poisson: float) -> FloatArray:
                 strain[row, b::3] += slopes[:, a]
         whole += strain.T @ law @ strain * size.prod() / 8.0
     modes = np.linalg.solve(whole[24:, 24:], whole[24:, :24])
-    condensed: FloatArray = whole[:24, :24] - whole[:24, 24:] @ modes
-    return condensed
+    return whole[:24, :24] - whole[:24, 24:] @ modes
 
 
 def _solve(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """From surfaces to tetrahedra: fill bodies, choose contact surfaces, embed skins, transfer pins
-and start shapes, and pin vertices that are attached to colliders.
-"""
+and start shapes, and pin vertices that are attached to colliders."""
 
 from __future__ import annotations
 
@@ -13,34 +12,93 @@ from numpy.typing import NDArray
 
 from ..errors import SceneError
 from ..geometry.embedding import embed
+from ..geometry.groups import components
 from ..geometry.phong_deformation import embed_smoothly
 from ..geometry.tet_mesh import TetMesh
+from ..geometry.triangles import compact_indices
 from ..meshing import tetrahedralize
 from ..meshing.report import report as report_mesh
-from ..meshing.surface import check_surface, default_edge_length
+from ..meshing.surface import check_surface, default_edge_length, outward_normals
 from ..scene.contact_settings import ContactSurface
 from ..scene.scene import Scene
 from ..scene.skin import Skin, SurfaceMesh
 from ..scene.soft_body import SoftBody
-from .attached_vertices import pin_to_collider
-from .carried_parts import carried_parts
 from .contact_surface import (
     MAX_SCENE_FACES,
     boundary_surface,
     with_contact_surfaces,
     without_crossings,
 )
-from .pins import pinned_tet_vertices, transfer_path
-from .pose_transfer import with_detail, with_pose
-from .surface_normals import outward_normals
+from .intersections import Surfaces, find_close
+from .pins import pin_to_collider, pinned_tet_vertices, transfer_path
 from .transfers import (
     check_rest_shape,
     transferred,
+    with_detail,
     with_painted_settings,
+    with_pose,
     with_start,
     with_tet_control,
     with_tet_rest_shape,
 )
+
+#: A part is small if the diagonal of its box is less than this ratio of the tetrahedra's edges.
+SMALL_RATIO = 0.5
+
+
+def carried_parts(
+    points: NDArray[np.float64], triangles: NDArray[np.int32], edge_length: float
+) -> NDArray[np.bool_]:
+    """Mark the (F,) triangles that belong to small parts that a larger part carries.
+
+    A larger part carries a small one that is no farther away than the small one's diagonal. With
+    tetrahedra of its own, such a rivet or button would fall off, and their vibration would shorten
+    the steps of the whole body.
+
+    Args:
+        points: (V, 3) of a surface, in metres.
+        triangles: (F, 3) points.
+        edge_length: of the tetrahedra, in metres.
+    """
+    _, place = np.unique(points, axis=0, return_inverse=True)
+    corners = place.ravel()[triangles]
+    labels = components(len(points), corners[:, [0, 1, 1, 2]].reshape(-1, 2))[corners[:, 0]]
+    part = np.unique(labels, return_inverse=True)[1].ravel()
+    low, high = (np.full((int(part.max(initial=-1)) + 1, 3), end) for end in (np.inf, -np.inf))
+    np.minimum.at(low, part, points[triangles].min(axis=1))
+    np.maximum.at(high, part, points[triangles].max(axis=1))
+    diagonals = np.linalg.norm(high - low, axis=1)
+    is_small = diagonals < SMALL_RATIO * edge_length
+    carried = np.zeros(len(is_small), dtype=bool)
+    if is_small.any() and not is_small.all():
+        carried[_beside_larger(points, triangles, part, is_small, diagonals)] = True
+    return carried[part]
+
+
+def _beside_larger(
+    points: NDArray[np.float64],
+    triangles: NDArray[np.int32],
+    part: NDArray[np.intp],
+    is_small: NDArray[np.bool_],
+    diagonals: NDArray[np.float64],
+) -> NDArray[np.intp]:
+    """The small parts that are no farther from a larger one than their diagonals."""
+    small = is_small[part]
+    order = np.concatenate([np.flatnonzero(~small), np.flatnonzero(small)])
+    larger = np.count_nonzero(~small)
+    # Each side has points of its own: parts of both may meet at one.
+    sides = [compact_indices(triangles[side]) for side in (order[:larger], order[larger:])]
+    used = [indices for indices, _ in sides]
+    surfaces = Surfaces(
+        np.concatenate([points[indices] for indices in used]),
+        np.concatenate([sides[0][1], sides[1][1] + len(used[0])]).astype(np.int32),
+        np.repeat([0, 1], [len(indices) for indices in used]).astype(np.int32),
+        {(0, 0), (1, 1)},
+    )
+    near = find_close(surfaces, float(diagonals[is_small].max()))
+    beside = part[order[near.triangles[:, 1]]]
+    return np.unique(beside[near.distances <= diagonals[beside]])
+
 
 # The largest distance of copies from a surface, relative to its size: rounding in single
 # precision.
@@ -243,8 +301,7 @@ def tetrahedralize_scene(scene: Scene) -> tuple[Scene, list[dict[str, Any]]]:
 def _most_faces(scene: Scene) -> int:
     """Return the largest face count with which a dense mesh may still collide unchanged: all
     bodies with at most this many faces have at most ``MAX_SCENE_FACES`` together. Equal meshes are
-    treated alike.
-    """
+    treated alike."""
     faces = [
         len(body.mesh.triangles) for body in scene.bodies if isinstance(body.mesh, SurfaceMesh)
     ]

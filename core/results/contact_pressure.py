@@ -24,14 +24,11 @@ from ..kernels.contact_constraints import (
 )
 from ..potentials import GroundBarrier
 from ..potentials.contact.barrier import ContactBarrier, physical_stiffness
-from ..potentials.contact.candidates import Candidates
-from ..potentials.contact.detection import Detection
-from ..potentials.contact.normal_collisions import NormalCollisions
-from ..potentials.contact.rest_distance import pair_distances
-from ..potentials.contact.stencils import Stencils
+from ..potentials.contact.collision_detection import Candidates, Detection, pair_distances
+from ..potentials.contact.normal_collisions import NormalCollisions, Stencils
 from ..potentials.contact.surface import CollisionSurface
 from ..potentials.ground import EmbeddedPoints
-from ..scene.contact_distances import contact_distances
+from ..scene.collision_points import contact_distances
 from ..state import State
 from ..system import System
 from .fields import Field, IsImplicit, split_by_body
@@ -118,8 +115,7 @@ def _barrier_forces(contacts: Constraints) -> NDArray[np.float64]:
     """Return the (K,) forces in newtons: −∂/∂d of s β(q) with q = (d/d̂)²."""
     ratios = np.minimum(contacts.distances / contacts.dhats, 1.0)
     derivatives = barrier_derivative(torch.from_numpy(ratios * ratios)).numpy()
-    forces: NDArray[np.float64] = -contacts.scales * derivatives * 2.0 * ratios / contacts.dhats
-    return forces
+    return -contacts.scales * derivatives * 2.0 * ratios / contacts.dhats
 
 
 Values = NDArray[np.float64]
@@ -204,7 +200,6 @@ class _Carriers:
 
     def pressures(self, forces: Values) -> Values:
         """Return the (N,) pressures in Pa from (P,) forces in newtons: the means over the
-        points, by area.
-        """
+        points, by area."""
         on_vertices, areas = self.shares @ forces, self.vertex_areas
         return np.divide(on_vertices, areas, out=np.zeros(len(areas)), where=areas > 0.0)

@@ -15,8 +15,7 @@ from ..materials import Linear, Material
 from ..math3.torch_matrices import det3, less_mean, matmul3, trace3
 from ..potentials import Elasticity
 from ..state import State
-from ..system import System
-from ..tet_energies import fill
+from ..system import System, fill
 from .table import RESULTS, in_order
 
 
@@ -151,7 +150,4 @@ def split_by_tets(system: System, values: Callable[[Elasticity], Tensor]) -> lis
 
 def _function(name: str) -> Callable[[System, IsImplicit], Field]:
     module, function = RESULTS[name].where.split(".")
-    field: Callable[[System, IsImplicit], Field] = getattr(
-        import_module(f".{module}", __package__), function
-    )
-    return field
+    return getattr(import_module(f".{module}", __package__), function)

@@ -78,8 +78,7 @@ class Channel:
     @staticmethod
     def side_by_side(channels: Sequence[Channel]) -> Channel:
         """Join channels of (P, ...) points into one: the points of the first, then of the second,
-        and so on.
-        """
+        and so on."""
         per_frame = math.lcm(*(channel.per_frame for channel in channels))
         finer = [channel.resampled(per_frame) for channel in channels]
         length = max(len(channel.samples) for channel in finer)
@@ -96,8 +95,7 @@ class Channel:
 
     def at(self, frame: int, fraction: float = 0.0) -> NDArray[np.float64]:
         """Return the value a ``fraction`` of the way from a frame to the next; frame 0 is the
-        start.
-        """
+        start."""
         first, second, part = around(frame, fraction, len(self.samples), self.per_frame)
         before: NDArray[np.float64] = self.samples[first]
         if part == 0.0 or self.is_constant:
@@ -106,14 +104,12 @@ class Channel:
 
     def mapped(self, change: Callable[[NDArray[np.float64]], NDArray[np.float64]]) -> Channel:
         """Return a channel of changed samples at the same times; ``change`` takes and returns (T,
-        ...) samples.
-        """
+        ...) samples."""
         return Channel(change(self.samples), self.per_frame)
 
     def resampled(self, per_frame: int) -> Channel:
         """Return the same values with ``per_frame`` samples a frame, a multiple of the present
-        number.
-        """
+        number."""
         factor = per_frame // self.per_frame
         if factor == 1 or self.is_constant:
             return Channel(self.samples, per_frame)

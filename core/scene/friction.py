@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SceneError
-from .contact_settings import Collider, Contact, PairFriction
-from .ground import Ground, Sphere
+from .contact_settings import Collider, Contact, Ground, PairFriction, Sphere
 from .scene import Scene
 from .soft_body import SoftBody
 

@@ -101,7 +101,4 @@ class SurfacePaint:
         exactly = len(points) * len(self.triangles) <= _MAX_PAIRS
         closest = closest_points if exactly else closest_among_near
         triangle, weights = closest(points, self.points, self.triangles)
-        factors: NDArray[np.float64] = (weights * self.factors[self.triangles[triangle]]).sum(
-            axis=1
-        )
-        return factors
+        return (weights * self.factors[self.triangles[triangle]]).sum(axis=1)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Rest shapes beside that of the mesh: one that changes over time, for growth and muscles, and one
-of tetrahedra alone. No torch here.
-"""
+of tetrahedra alone; plasticity, which changes them for good. No torch here."""
 
 from __future__ import annotations
 
@@ -71,8 +70,7 @@ class RestShape:
 
     def displaced(self, vertices: FloatArray, amounts: FloatArray) -> FloatArray:
         """Return (V, 3) rest positions for (K,) amounts, in metres."""
-        moved: FloatArray = vertices + np.tensordot(amounts, self.displacements, axes=1)
-        return moved
+        return vertices + np.tensordot(amounts, self.displacements, axes=1)
 
     def at_start(self, vertices: FloatArray) -> FloatArray:
         """Return (V, 3) rest positions at the start, in metres."""
@@ -141,3 +139,43 @@ class TetControl:
         channel = Channel.of(self.channel, "The control of tet vertices", len(vertices), 3)
         for name, value in (("vertices", vertices), ("tets", tets), ("channel", channel)):
             object.__setattr__(self, name, value)
+
+
+#: As a strain: a body pulled to 4.5 times its length, or pressed to a fifth of it, and a little
+#: more. Tets that are flatter still cost explicit steps dearly.
+DEFAULT_LIMIT = 1.5
+
+
+@tracks_tensors
+@dataclass(frozen=True)
+class Plasticity:
+    """Von Mises plasticity of finite strain, which keeps the volume.
+
+    Args:
+        yield_stress: in pascal, above 0: a bar that is pulled harder stays longer. A number, or
+            (M,) one value a tet.
+        creep_time: the time in seconds in which the stress above the yield stress falls to 1/e at
+            a constant shape; 0 is at once.
+        hardening: in pascal, by which the yield stress grows with each unit of plastic strain.
+        limit: the largest plastic strain, logarithmic, of a bar: beyond, the body is elastic.
+
+    Raises:
+        SceneError: when a number lies outside its range.
+    """
+
+    yield_stress: float | NDArray[np.float64]
+    creep_time: float = 0.0
+    hardening: float = 0.0
+    limit: float = DEFAULT_LIMIT
+
+    def __post_init__(self) -> None:
+        values = checks.numbers(self.yield_stress, "The yield stress")
+        wrong = values[~((values > 0.0) & np.isfinite(values))]
+        if wrong.size:
+            raise SceneError(
+                f"The yield stress must be above 0 Pa, not {wrong.flat[0]:g}. Modelling clay has "
+                "about 1e4. For a body without plasticity, leave it out."
+            )
+        checks.at_least_zero(self.creep_time, "The creep time, in seconds,")
+        checks.at_least_zero(self.hardening, "The hardening, in pascal,")
+        checks.above_zero(self.limit, "The limit of the plastic strain")

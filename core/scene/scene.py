@@ -10,10 +10,8 @@ from ..tracked import tracks_tensors
 from . import channel
 from .channel import Channel
 from .checks import Vector
-from .contact_settings import Attachment, Collider, Contact
-from .force_fields import Absorber
-from .forces import Force
-from .ground import Ground, Sphere
+from .contact_settings import Attachment, Collider, Contact, Ground, Sphere
+from .forces import Absorber, Force
 from .schema import IF_THERE, kind_of
 from .soft_body import SoftBody
 from .stitches import Stitches

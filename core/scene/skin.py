@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Describe the render mesh of a body: the surface to fill, and the points that it carries along. No
-torch here.
-"""
+torch here."""
 
 from __future__ import annotations
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..errors import SceneError
 from ..job import Settings
+from ..list_file import suggestion
 from ..scene.scene import Scene
 from ..scene.schema import check_members
 from ..scene.soft_body import SoftBody
-from ..suggestion import suggestion
 from .plan import Value
 
 # Settings that a sweep has of its own, or that are of its runs.

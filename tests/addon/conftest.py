@@ -215,8 +215,7 @@ def evaluated_positions(obj: bpy.types.Object, frame: int) -> NDArray[np.float64
 def world_positions(obj: bpy.types.Object, frame: int) -> NDArray[np.float64]:
     local = evaluated_positions(obj, frame)
     matrix = np.array(obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).matrix_world)
-    moved: NDArray[np.float64] = local @ matrix[:3, :3].T + matrix[:3, 3]
-    return moved
+    return local @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def set_linear(obj: bpy.types.Object) -> None:

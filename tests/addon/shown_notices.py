@@ -23,5 +23,4 @@ def only(operator: str) -> str:
 
 def press(notice: Notice) -> set[str]:
     operator = getattr(bpy.ops.supple, notice.operator.removeprefix("supple."))
-    result: set[str] = operator(object_name=notice.name)
-    return result
+    return operator(object_name=notice.name)

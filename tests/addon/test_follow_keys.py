@@ -17,7 +17,7 @@ from supple.addon.capture.scene import capture
 from supple.addon.fits import fit_run
 from supple.addon.fits.fit_run import Fit
 from supple.addon.fits.table import TOOLS
-from supple.addon.panels.goals import SUPPLE_PT_goals
+from supple.addon.panels.body import SUPPLE_PT_goals
 from supple.addon.reports import ignored
 from supple.core.errors import SuppleError
 from supple.core.job import fits

@@ -14,7 +14,7 @@ from supple.addon.capture.scene import capture
 from supple.core import InstabilityError, SoftBody
 from supple.core.job.run import simulator_of
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.start_shape import start_positions
+from supple.core.scene.soft_body import start_positions
 from supple.sample_scenes import build, demo
 from supple.sample_scenes.contact_scenes import CONTACT_SAMPLES
 from supple.sample_scenes.scenes import SAMPLES

@@ -13,7 +13,7 @@ import pytest
 from supple import addon
 from supple.addon import translations
 from supple.addon.operators.presets import PANELS
-from supple.addon.panels.forces import SUPPLE_PT_force_fields
+from supple.addon.panels.body import SUPPLE_PT_force_fields
 from supple.tests.addon.conftest import AddBody
 from supple.tests.addon.layout import drawn
 from supple.tools import translation

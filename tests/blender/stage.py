@@ -460,8 +460,7 @@ def load_scenario(path: Path) -> Callable[[Ui], Steps]:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    function: Callable[[Ui], Steps] = module.scenario
-    return function
+    return module.scenario
 
 
 def performance(orders: dict[str, Any]) -> Steps:

@@ -66,8 +66,7 @@ def work_quietly(folder: Path) -> None:
 
 def printed_by(module: str, folder: Path, cache: Path | None = None) -> str:
     """Return the output of a module in a folder, with its compiled kernels cached in another
-    folder, or where those of others are.
-    """
+    folder, or where those of others are."""
     output = folder / "printed.txt"
     process = started(run_module, module, folder, cache, output)
     process.join()

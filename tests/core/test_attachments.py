@@ -25,7 +25,7 @@ from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import StableNeoHookean
 from supple.core.preparation.intersections import Surfaces, find_intersections
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.contact_distances import attached_pairs
+from supple.core.scene.collision_points import attached_pairs
 from supple.tests.core.balls import ball_surface, seen_points
 
 # Beside the blocks, whose z goes from 0 to 1.
@@ -329,10 +329,7 @@ def test_what_crosses_where_it_is_attached_holds_no_force(make_block) -> None:
     bodies = [SoftBody(make_block()), SoftBody(make_block(origin=(0.13, 0.17, 0.8)))]
     lower = np.flatnonzero(bodies[1].mesh.vertices[:, 2] < 0.81)
     scene = Scene(
-        bodies,
-        gravity=(0.0, 0.0, 0.0),
-        contact=Contact(),
-        attachments=[Attachment(1, lower, 0)],
+        bodies, gravity=(0.0, 0.0, 0.0), contact=Contact(), attachments=[Attachment(1, lower, 0)]
     )
     *_, last = Simulator(scene, ImplicitEuler()).run(3)
     for body, positions in zip(bodies, last.positions, strict=True):

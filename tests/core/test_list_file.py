@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from supple.core import list_file
-from supple.core.list_file import ListError
+from supple.core.list_file import ListError, suggestion
 
 TOML = """# two shots
 [all]
@@ -110,3 +110,17 @@ def test_a_missing_list_is_named(tmp_path: Path) -> None:
         list_file.read(tmp_path / "none.toml")
     with pytest.raises(ListError, match="cannot be read"):
         list_file.read(tmp_path)
+
+
+NAMES = ["young", "poisson", "density"]
+
+
+def test_the_most_similar_name_is_suggested() -> None:
+    assert suggestion("yuong", NAMES) == "Did you mean young?"
+
+
+def test_without_a_similar_name_the_text_is_the_other_one() -> None:
+    assert suggestion("colour", NAMES) == ""
+    assert suggestion("colour", NAMES, "Known are young, poisson, density.") == (
+        "Known are young, poisson, density."
+    )

@@ -4,12 +4,19 @@
 from __future__ import annotations
 
 import ctypes
+import gc
+import subprocess
 import sys
+import tomllib
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import supple
 from supple.core import machine
+from supple.core.garbage import uncollected
+from supple.core.version import version
 
 VM_STAT = """Mach Virtual Memory Statistics: (page size of 16384 bytes)
 Pages free:                               10000.
@@ -71,3 +78,35 @@ def test_a_program_that_is_not_there_prints_nothing() -> None:
 )
 def test_as_many_processes_as_processors_and_memory_carry(at_most, available, count) -> None:
     assert machine.carried(at_most, available, 10**9) == count
+
+
+def test_nothing_is_collected_meanwhile_and_all_as_before_then() -> None:
+    with pytest.raises(ZeroDivisionError), uncollected():  # noqa: PT012
+        with uncollected():
+            pass
+        assert not gc.isenabled()
+        raise ZeroDivisionError
+    assert gc.isenabled()
+
+
+@pytest.mark.parametrize(("before", "after"), [("enable", True), ("disable", False)])
+def test_what_is_loaded_for_good_is_not_gone_through_later(before: str, after: bool) -> None:
+    """In a process of its own: it would stay so here."""
+    script = (
+        "import gc\n"
+        "from supple.core.garbage import kept_for_good\n"
+        f"gc.{before}()\n"
+        "with kept_for_good():\n"
+        "    kept = [[] for _ in range(1000)]\n"
+        "    frozen = gc.get_freeze_count()\n"
+        "print(frozen, gc.get_freeze_count() >= 1000, gc.isenabled())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == f"0 True {after}\n", done.stderr
+
+
+def test_the_package_and_the_extension_have_the_version_that_caches_keep() -> None:
+    root = Path(supple.__file__).parent
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    manifest = tomllib.loads((root / "blender_manifest.toml").read_text())
+    assert project["version"] == manifest["version"] == version()

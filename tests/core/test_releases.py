@@ -24,7 +24,7 @@ from supple.core import (
     SoftBody,
     Stitches,
 )
-from supple.core.integrators.choice import NAMES, integrator_named
+from supple.core.integrators import NAMES, integrator_named
 from supple.core.job.scene_file import load_scene, save_scene
 from supple.core.materials import StableNeoHookean
 
@@ -77,11 +77,7 @@ def test_what_lets_go_flies_on_at_the_speed_it_was_carried_at(make_block, name) 
     mesh = make_block((1, 1, 1), (0.4, 0.4, 0.4))
     path = mesh.vertices[_top(mesh)] + np.arange(9)[:, None, None] * [0.02, 0.0, 0.01]
     body = SoftBody(
-        mesh,
-        pinned=_top(mesh),
-        pin_path=path,
-        velocity=(0.48, 0.0, 0.24),
-        release=Release(frame=2),
+        mesh, pinned=_top(mesh), pin_path=path, velocity=(0.48, 0.0, 0.24), release=Release(frame=2)
     )
     simulator = Simulator(Scene([body], gravity=NO_WEIGHT), integrator_named(name))
     for frame in simulator.run(8):
@@ -139,11 +135,7 @@ def test_pins_let_go_where_the_weight_of_the_body_is_too_much(
     pulled = {"pins": top[:0], "goals": top, "both": top[2:]}[kind]
     goals = Goals(pulled, mesh.vertices[pulled], damping_ratio=1.0) if len(pulled) else None
     body = SoftBody(
-        mesh,
-        StableNeoHookean(1e6, 0.3),
-        pinned=pinned,
-        goals=goals,
-        release=Release(force=force),
+        mesh, StableNeoHookean(1e6, 0.3), pinned=pinned, goals=goals, release=Release(force=force)
     )
     simulator = _hanging(body)
     rates = _momentum_rates(simulator, 3)

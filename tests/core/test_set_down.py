@@ -52,8 +52,7 @@ def _scene(
 
 def _last(scene: Scene, integrator: Integrator) -> np.ndarray:
     *_, last = Simulator(scene, integrator).run(FRAMES)
-    found: np.ndarray = last.positions[0].numpy()
-    return found
+    return last.positions[0].numpy()
 
 
 @pytest.mark.parametrize("integrator", STEPPERS, ids=repr)

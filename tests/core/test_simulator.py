@@ -11,6 +11,10 @@ import pytest
 import torch
 
 from supple.core import (
+    Channel,
+    Contact,
+    Fluid,
+    ForceField,
     Ground,
     InstabilityError,
     JobError,
@@ -19,18 +23,26 @@ from supple.core import (
     Simulator,
     SoftBody,
     TetMesh,
+    Wind,
+    simulator,
 )
 from supple.core import simulator as simulator_module
+from supple.core.assembly.tensor_channel import CachedAt
 from supple.core.integrators import (
     BDF2,
     SDIRK2,
+    XPBD,
     ImplicitEuler,
     Integrator,
     SymplecticEuler,
-    explicit_step,
+    explicit_stepper,
 )
-from supple.core.materials import MODELS, NeoHookean, StableNeoHookean
-from supple.tests.core.pretended_cuda import pretended_cuda
+from supple.core.job.scene_file import load_scene, save_scene
+from supple.core.materials import MODELS, CorotatedLinear, Linear, NeoHookean, StableNeoHookean
+from supple.core.simulator import CUDA_LEAST_TETS, fastest_device, find_device
+from supple.core.system import System
+from supple.tests.core.pretended_cuda import CUDA, pretended_cuda
+from supple.verification.meshes import block
 
 FRAME = 1.0 / 24.0
 MakeBlock = Callable[..., TetMesh]
@@ -107,8 +119,7 @@ def _slide(
     after: int = 0,
 ) -> float:
     """The distance that a stiff block slides after a frame, on a ground tilted by turning
-    gravity.
-    """
+    gravity."""
     angle = math.atan(slope)
     gravity = (9.81 * math.sin(angle), 0.0, -9.81 * math.cos(angle))
     body = SoftBody(
@@ -283,7 +294,7 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, exact, request) 
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, exact, monkeypatch) -> None:
     expected = _landing(make_block, exact, "cpu", 1)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
+    monkeypatch.setattr(explicit_stepper, "CapturedStep", lambda step: step)
     with pretended_cuda():
         found = _landing(make_block, exact, "cuda", 1)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)
@@ -335,3 +346,242 @@ def test_a_checkpoint_that_does_not_fit_is_refused(make_block, name, value, what
     saved = simulator.state.to_arrays() | {name: value}
     with pytest.raises(JobError, match=f"checkpoint does not fit {what}. Simulate again"):
         simulator.restore(0, {key: array for key, array in saved.items() if array is not None})
+
+
+#: Six tets a cell, one cell more and fewer than pays on CUDA.
+LARGE, SMALL = ((1, 1, CUDA_LEAST_TETS // 6 + more) for more in (1, 0))
+
+
+@pytest.fixture
+def with_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+
+
+@pytest.fixture
+def without_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
+
+def test_large_bodies_that_touch_nothing_are_for_cuda(with_cuda) -> None:
+    assert fastest_device(Scene([SoftBody(block(LARGE))])) == "cuda"
+    assert fastest_device(Scene([SoftBody(block(SMALL))])) == "cpu"
+    halves = [SoftBody(block((1, 1, LARGE[2] // 2 + 1), origin=(x, 0, 0))) for x in (0.0, 2.0)]
+    assert fastest_device(Scene(halves)) == "cuda"
+
+
+def test_what_touches_is_for_the_cpu(with_cuda) -> None:
+    assert fastest_device(Scene([SoftBody(block(LARGE))], contact=Contact())) == "cpu"
+
+
+def test_without_cuda_all_is_for_the_cpu(without_cuda) -> None:
+    assert fastest_device(Scene([SoftBody(block(LARGE))])) == "cpu"
+
+
+def test_auto_is_the_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = []
+
+    def note(name: str) -> torch.device:
+        taken.append(name)
+        return torch.device("cpu")
+
+    monkeypatch.setattr(simulator, "find_device", note)
+    monkeypatch.setattr(simulator, "fastest_device", lambda scene: "the fastest")
+    for device in ("auto", "cpu"):
+        Simulator(Scene([SoftBody(block())]), device=device)
+    assert taken == ["the fastest", "cpu"]
+
+
+def test_explicit_steps_let_surfaces_meet_wherever_auto_leads(with_cuda) -> None:
+    scene = Scene([SoftBody(block())], contact=Contact())
+    assert Simulator(scene, SymplecticEuler()).system.device.type == "cpu"
+
+
+def test_asking_for_cuda_where_there_is_none_says_so(without_cuda) -> None:
+    with pytest.raises(SceneError, match=r"no CUDA device .* choose CPU or Automatic"):
+        find_device("cuda")
+
+
+def test_other_devices_are_refused() -> None:
+    with pytest.raises(SceneError, match="auto, cpu or cuda, not 'tpu'"):
+        find_device("tpu")
+    assert find_device("cpu") == torch.device("cpu")
+
+
+def test_a_value_is_computed_once_for_the_same_positions_and_anew_where_they_change() -> None:
+    computed = []
+
+    def total(positions: torch.Tensor) -> float:
+        computed.append(positions)
+        return float(positions.sum())
+
+    cached, positions = CachedAt(total), torch.ones(3)
+    assert cached(positions) == cached(positions.clone()) == 3.0
+    assert len(computed) == 1
+    positions[0] = 5.0
+    assert cached(positions) == 7.0
+    # Torch is not told of what is written through numpy.
+    positions.numpy()[0] = 6.0
+    assert cached(positions) == 8.0
+    assert len(computed) == 3
+    cached.forget()
+    assert cached(positions) == 8.0
+    assert len(computed) == 4
+
+
+def test_on_the_host_it_is_computed_each_time_where_comparing_waits_or_a_tape_is_kept() -> None:
+    computed = []
+
+    def doubled(positions: torch.Tensor) -> torch.Tensor:
+        computed.append(positions)
+        return 2.0 * positions
+
+    cached, positions = CachedAt(doubled), torch.ones(3)
+    assert cached.on_host(positions) is cached.on_host(positions.clone())
+    assert len(computed) == 1
+    taped = positions.clone().requires_grad_()
+    for count in (2, 3):
+        cached.on_host(taped).sum().backward()
+        assert len(computed) == count
+    with pretended_cuda() as device:
+        far, before = positions.to(CUDA), device.waits
+        for count in (4, 5):
+            cached.on_host(far)
+            assert len(computed) == count
+        assert device.waits == before
+
+
+FAR = np.array([1e4, -1e4, 0.0])
+
+
+def positions(origin: np.ndarray, integrator: ImplicitEuler | SymplecticEuler) -> np.ndarray:
+    """The (F, N, 3) positions of a block that is thrown on the ground, relative to its start."""
+    mesh = block((2, 2, 2), (1.0, 1.0, 1.0), (origin[0], origin[1], 0.02))
+    body = SoftBody(mesh, StableNeoHookean(1e5, 0.3), velocity=(1.0, 0.3, -1.0))
+    simulator = Simulator(Scene([body], ground=Ground()), integrator)
+    return np.stack([frame.positions[0] - origin for frame in simulator.run(8)])
+
+
+@pytest.mark.parametrize("integrator", [ImplicitEuler(), SymplecticEuler()])
+def test_ten_kilometres_from_the_origin_a_run_is_the_same_to_a_tenth_of_a_nanometre(
+    integrator,
+) -> None:
+    near, far = (positions(origin, integrator) for origin in (np.zeros(3), FAR))
+    assert np.abs(near[-1] - near[0]).max() > 0.05
+    np.testing.assert_allclose(far, near, rtol=0.0, atol=1e-10)
+
+
+MESH = block((1, 1, 2), (0.2, 0.2, 0.4), (0.0, 0.0, -0.3))
+HELD = np.flatnonzero(MESH.vertices[:, 2] > 0.0)
+NOWHERE = (0.0, 0.0, 0.0)
+NUMBERS = Channel(np.array([1.0, 3.0, 0.5, 2.0]))
+VECTORS = Channel(np.array([[0.0, 0, -1], [1, 0, -9], [0, 3, -2], [0, 0, -5]]))
+PATH = Channel(MESH.vertices[HELD] + 0.02 * VECTORS.samples[:, None])
+
+Change = Callable[[Channel], Channel]
+
+
+def _body(**keyed: object) -> SoftBody:
+    return SoftBody(MESH, StableNeoHookean(2e3, 0.3), **keyed)
+
+
+#: Scenes in which one thing changes, by what becomes of its channel.
+SCENES: dict[str, Callable[[Change], Scene]] = {
+    "gravity": lambda of: Scene([_body()], gravity=of(VECTORS)),
+    "accelerations": lambda of: Scene(
+        [_body(accelerations=of(VECTORS.mapped(lambda v: np.repeat(v[:, None], 12, axis=1))))]
+    ),
+    "pins": lambda of: Scene([_body(pinned=HELD, pin_path=of(PATH))]),
+    "stiffness": lambda of: Scene([_body(pinned=HELD, stiffness=of(NUMBERS))]),
+    "pressure": lambda of: Scene([_body(pressure=of(NUMBERS.mapped(lambda p: 100.0 * p)))]),
+    "target volume": lambda of: Scene(
+        [_body(target_volume=of(NUMBERS.mapped(lambda v: 1.0 + 0.1 * v)))]
+    ),
+    "drag": lambda of: Scene([_body(drag=of(NUMBERS), velocity=(1.0, 0.0, 0.0))]),
+    "wind": lambda of: Scene([_body()], forces=[Wind(of(VECTORS))], gravity=NOWHERE),
+    "drag of wind": lambda of: Scene([_body()], forces=[Wind((1.0, 0.0, 0.0), of(NUMBERS))]),
+    "field": lambda of: Scene([_body()], forces=[ForceField("wind", of(NUMBERS))]),
+    "place of a field": lambda of: Scene(
+        [_body()], forces=[ForceField("force", 2.0, origin=of(VECTORS))]
+    ),
+    "buoyancy": lambda of: Scene([_body()], forces=[Fluid(0.0)], gravity=of(VECTORS)),
+    "time": lambda of: Scene([_body()], time_scale=of(NUMBERS)),
+}
+
+
+@pytest.mark.parametrize("what", SCENES)
+def test_the_same_motion_with_more_samples_is_the_same(what: str) -> None:
+    expected, found, slower = (
+        _moved(SCENES[what](of))
+        for of in (
+            lambda channel: channel,
+            lambda channel: channel.resampled(3),
+            lambda channel: Channel(channel.resampled(3).samples),
+        )
+    )
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-7)
+    assert np.abs(slower - expected).max() > 1e-4
+
+
+def _moved(scene: Scene) -> np.ndarray:
+    *_, last = Simulator(scene, SymplecticEuler(), substeps=60).run(4)
+    return last.positions[0].numpy()
+
+
+def half_filled(mesh: TetMesh) -> TetMesh:
+    return TetMesh(mesh.vertices, mesh.tets, np.full(len(mesh.tets), 0.5))
+
+
+def final_positions(mesh: TetMesh, material, integrator) -> np.ndarray:
+    pinned = np.flatnonzero(mesh.vertices[:, 0] == 0.0).astype(np.int32)
+    body = SoftBody(mesh, material, pinned=pinned, viscosity=20.0, stiffness_damping=1e-3)
+    if isinstance(integrator, XPBD):
+        body = replace(body, viscosity=0.0, stiffness_damping=0.0)
+    *_, last = Simulator(Scene([body]), integrator, device="cpu").run(4)
+    return last.positions[0].numpy()
+
+
+@pytest.mark.parametrize("material", [StableNeoHookean(1e4, 0.4), CorotatedLinear(1e4, 0.3)])
+@pytest.mark.parametrize("integrator", [SymplecticEuler(), ImplicitEuler()])
+def test_a_body_filled_by_half_moves_as_a_full_one(make_block, material, integrator) -> None:
+    mesh = make_block((4, 2, 2), (1.0, 0.3, 0.3))
+    full = final_positions(mesh, material, integrator)
+    assert np.abs(full - mesh.vertices).max() > 0.01
+    half = final_positions(half_filled(mesh), material, integrator)
+    np.testing.assert_allclose(half, full, atol=1e-6)
+
+
+def test_constraints_of_a_body_filled_by_half_are_as_soft(make_block) -> None:
+    mesh, material = make_block((4, 2, 2), (1.0, 0.3, 0.3)), StableNeoHookean(1e4, 0.4)
+    full = final_positions(mesh, material, XPBD())
+    half = final_positions(half_filled(mesh), material, XPBD())
+    np.testing.assert_allclose(half, full, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [StableNeoHookean, CorotatedLinear, Linear])
+def test_each_tet_is_as_stiff_as_it_is_filled(make_block, model) -> None:
+    mesh = make_block((3, 2, 2))
+    fill = np.random.default_rng(7).uniform(0.1, 1.0, len(mesh.tets))
+    filled = TetMesh(mesh.vertices, mesh.tets, fill)
+    moved = mesh.vertices + 0.05 * np.random.default_rng(8).normal(size=mesh.vertices.shape)
+    positions = torch.as_tensor(np.ascontiguousarray(moved.T))
+    gradients = []
+    for own, young in ((filled, 1e4), (mesh, 1e4 * fill)):
+        scene = Scene([SoftBody(own, model(young, 0.4))], gravity=(0.0, 0.0, 0.0))
+        out = torch.zeros_like(positions)
+        System(scene, torch.device("cpu"), torch.float64).add_gradient(positions, out)
+        gradients.append(out.numpy())
+    np.testing.assert_allclose(gradients[0], gradients[1], rtol=1e-9, atol=1e-9)
+
+
+def test_a_file_keeps_what_of_each_tet_is_filled(make_block, tmp_path) -> None:
+    mesh = half_filled(make_block())
+    save_scene(tmp_path / "scene.json", Scene([SoftBody(mesh)]), {})
+    scene, _ = load_scene(tmp_path / "scene.json")
+    np.testing.assert_array_equal(scene.bodies[0].mesh.fill, mesh.fill)
+
+
+def test_a_mesh_with_other_vertices_is_filled_as_much(make_block) -> None:
+    mesh = half_filled(make_block((2, 1, 1)))
+    twice = mesh.with_vertices(2.0 * mesh.vertices)
+    np.testing.assert_allclose(twice.material_volumes, 8.0 * mesh.material_volumes)
+    np.testing.assert_array_equal(twice.tets, mesh.tets)

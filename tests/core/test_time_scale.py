@@ -159,12 +159,7 @@ def test_real_time_changes_no_name_of_a_run() -> None:
     bodies, settings = [SoftBody(block((1, 1, 1)))], Settings(3)
     plain, real, slow, keyed = (
         digest(Scene(bodies, **options), settings)
-        for options in (
-            {},
-            {"time_scale": 1.0},
-            {"time_scale": 0.5},
-            {"time_scale": KEYED},
-        )
+        for options in ({}, {"time_scale": 1.0}, {"time_scale": 0.5}, {"time_scale": KEYED})
     )
     assert plain == real
     assert len({plain, slow, keyed}) == 3

@@ -10,7 +10,7 @@ import numpy as np
 from supple.core import Collider, Simulator
 from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.potentials.contact.mesh_contact import MeshContact
-from supple.core.scene.contact_distances import attached_pairs
+from supple.core.scene.collision_points import attached_pairs
 from supple.core.simulator import Frame
 from supple.tests.core.potentials.contact.reference import reference_mesh
 from supple.tests.core.toolkit import ipctk
@@ -26,8 +26,7 @@ def contact_of(simulator: Simulator) -> MeshContact:
 
 def check_apart(simulator: Simulator) -> None:
     """Check by the toolkit and by exact arithmetic that nothing intersects beyond the allowed
-    pairs.
-    """
+    pairs."""
     surface, state = contact_of(simulator).surface, simulator.state
     points = surface.points(state.positions.cpu().numpy(), surface.colliders_in(state))
     assert not ipctk().has_intersections(reference_mesh(surface), np.asfortranarray(points))

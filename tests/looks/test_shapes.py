@@ -4,10 +4,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from supple.core.geometry.triangles import point_triangle_distance
 from supple.core.geometry.winding_number import winding_number
 from supple.looks.filling import enclosed_volume
 from supple.looks.implicit_surfaces import ellipsoid, surface, union, without
 from supple.looks.shapes import SHAPES, Shape, shape
+from supple.looks.static_squeeze import BODIES, distances, simulate
+from supple.looks.triangle_distance import distance_to_triangles
 from supple.looks.visible_mesh import VisibleMesh
 from supple.verification.exact_intersections import count_intersections
 
@@ -95,3 +98,46 @@ def test_what_is_taken_away_is_outside() -> None:
     field = without(ellipsoid((0, 0, 0), (1, 1, 1)), ellipsoid((0, 0, 1), (0.5, 0.5, 0.5)))
     assert field(np.array([[0.0, 0.0, 0.8]]))[0] > 0.0
     assert field(np.array([[0.0, 0.0, 0.2]]))[0] < 0.0
+
+
+def test_the_grid_finds_what_brute_force_finds() -> None:
+    rng = np.random.default_rng(4)
+    centres = rng.uniform(-1, 1, (300, 1, 3))
+    corners = centres + rng.normal(scale=0.15, size=(300, 3, 3))
+    triangles = np.arange(900).reshape(300, 3)
+    points = rng.uniform(-1.5, 1.5, (200, 3))
+    pairs = [np.repeat(corners[:, k], len(points), axis=0) for k in range(3)]
+    brute = point_triangle_distance(np.tile(points, (300, 1)), *pairs).reshape(300, -1).min(axis=0)
+    brute[brute > 0.4] = np.inf
+    found = distance_to_triangles(points, corners.reshape(-1, 3), triangles, 0.4)
+    assert np.isinf(found).any()
+    np.testing.assert_allclose(found, brute, atol=1e-12)
+
+
+def test_without_triangles_everything_is_infinitely_far() -> None:
+    found = distance_to_triangles(np.zeros((2, 3)), np.zeros((0, 3)), np.zeros((0, 3), int), 1.0)
+    assert np.isinf(found).all()
+
+
+def test_moving_and_turning_along_the_ground_is_no_distance() -> None:
+    points = np.random.default_rng(1).normal(size=(50, 3)) * [3.0, 1.0, 0.5]
+    cos, sin = np.cos(0.7), np.sin(0.7)
+    turned = points @ np.array([[cos, sin, 0.0], [-sin, cos, 0.0], [0.0, 0.0, 1.0]])
+    moved = turned + np.array([5.0, -2.0, 0.0])
+    np.testing.assert_allclose(distances(points, moved), 0.0, atol=1e-12)
+
+
+def test_height_and_shape_are_distances() -> None:
+    points = np.random.default_rng(2).normal(size=(50, 3))
+    np.testing.assert_allclose(distances(points, points + np.array([0.0, 0.0, 0.1])), 0.1)
+    points -= points.mean(axis=0)
+    wider = distances(points, 1.5 * points)
+    np.testing.assert_allclose(wider, 0.5 * np.linalg.norm(points, axis=1))
+
+
+def test_a_pebble_sinks_by_a_quarter_of_its_height_on_the_ground() -> None:
+    found, seen = simulate("pebble", 0.6)
+    height = float(np.ptp(BODIES["pebble"][0]()[0][:, 2]))
+    assert 0.2 < 1e-3 * found["sunk_mm"] / height < 0.3
+    assert found["below_ground_mm"] == 0.0
+    assert len(seen) == len(BODIES["pebble"][0]()[0])

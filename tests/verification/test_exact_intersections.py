@@ -111,8 +111,7 @@ def test_boxes_face_to_face_touch():
 @pytest.mark.parametrize("spread", [None, 4])
 def test_every_pair_of_random_triangles_is_as_fractions_say(spread):
     """Triangles of any numbers, and of small whole ones, where planes and edges meet all the
-    time.
-    """
+    time."""
     random = np.random.default_rng(1)
     corners = random.normal(size=(40, 3, 3))
     if spread is not None:

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh
 
 from supple.core.integrators import NAMES
 from supple.core.materials import MODELS, StableNeoHookean
+from supple.verification import wobble
 from supple.verification.expected import INTEGRATORS, methods, models
 from supple.verification.laws import law_of
+from supple.verification.meshes import block
 
 
 def test_every_integrator_but_the_choice_of_one_is_verified() -> None:
@@ -76,3 +79,26 @@ def test_an_extra_tolerance_is_that_of_its_subject_alone() -> None:
     assert method.share(1e-4, "rest") == 0.01
     assert method.share(0.03, "rest") == 0.03
     assert method.share(1e-4, "damping") == 1e-4
+
+
+def test_a_small_wobble_is_the_sum_of_its_linear_modes() -> None:
+    amount, seconds = 1e-6, 0.4
+    mesh = block((1, 1, 1))
+    start = wobble.stretched(amount).initial_positions - mesh.vertices
+    stiffness, mass = wobble._assembled(mesh)
+    masses = np.repeat(mass, 3)
+    squares, shapes = eigh(stiffness, np.diag(masses))
+    frequencies = np.sqrt(squares.clip(min=0.0))
+    amplitudes = shapes.T @ (masses * start.ravel())
+    expected = (shapes @ (amplitudes * np.cos(frequencies * seconds))).reshape(-1, 3)
+    found = wobble.exact_end(wobble.stretched(amount), seconds) - mesh.vertices
+    assert np.abs(expected).max() > 0.1 * amount
+    np.testing.assert_allclose(found, expected, atol=1e-4 * amount)
+
+
+def test_a_wobble_that_is_not_small_differs_from_the_linear_one() -> None:
+    small, large = (
+        (wobble.exact_end(wobble.stretched(amount), 0.4) - block((1, 1, 1)).vertices) / amount
+        for amount in (1e-6, 0.2)
+    )
+    assert np.abs(large - small).max() > 0.01

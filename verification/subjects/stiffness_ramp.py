@@ -12,7 +12,7 @@ import torch
 
 from supple.core import Channel, Paint, Scene, Simulator, SoftBody, SurfaceMesh, TetMesh
 from supple.core.integrators import Midpoint, RungeKutta4, SymplecticEuler
-from supple.core.integrators.fixed_step_integrator import FixedStepIntegrator
+from supple.core.integrators.explicit_stepper import FixedStepIntegrator
 from supple.core.materials import Linear, StableNeoHookean
 from supple.core.preparation.transfers import with_painted_settings
 from supple.core.system import System

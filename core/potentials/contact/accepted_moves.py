@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from .surface import CollisionSurface
-from .topology import Points
+from .surface import CollisionSurface, Points
 
 #: Takes a surface and its (V, 3) vertices before and after a move, in metres.
 Observer = Callable[[CollisionSurface, Points, Points], None]

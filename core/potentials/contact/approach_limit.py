@@ -21,9 +21,8 @@ from ...geometry.groups import components, grouped, runs
 from ...geometry.rigid_motion import rigid_velocity
 from ...kernels.approach import Parts, find_collisions, write_extremes, write_step_sizes
 from ...linear_solvers.rigid_modes import bisect
-from ...meshing.local_thickness import samples
-from .surface import CollisionSurface
-from .topology import Points, Values
+from ...meshing.surface import samples
+from .surface import CollisionSurface, Points, Values
 
 # The largest approach of two surfaces in a step, relative to the thinner solid's thickness.
 APPROACH_RATIO = 0.5

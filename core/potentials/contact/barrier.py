@@ -10,9 +10,8 @@ import numpy as np
 from ...errors import InstabilityError
 from ...kernels.barrier import add_barrier_gradient, barrier_sum
 from ...scene.scene import Scene
-from .stencils import HessianFactors, Stencils, distance_hessian_factors
-from .surface import CollisionSurface
-from .topology import Points, Values
+from .normal_collisions import HessianFactors, Stencils, distance_hessian_factors
+from .surface import CollisionSurface, Points, Values
 
 # Below this ratio of the activation distance the second derivative overflows.
 MIN_DISTANCE_RATIO = 1e-75

@@ -22,13 +22,16 @@ from ...kernels.clearance import (
 )
 from ...kernels.held_pairs import Hold, limit_spreads
 from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
-from ...scene.contact_distances import contact_distances
+from ...scene.collision_points import contact_distances
 from ...scene.scene import Scene
-from .broad_phase import BroadPhase
-from .candidates import Candidates
-from .detection import CHUNKS, PAIRS_PER_THREAD, Detection
-from .surface import CollisionSurface
-from .topology import Points, Values
+from .collision_detection import (
+    CHUNKS,
+    COLLISION_PAIRS_PER_THREAD,
+    BroadPhase,
+    Candidates,
+    Detection,
+)
+from .surface import CollisionSurface, Points, Values
 
 # Extra search radius in activation distances: so far everything may move before the next search.
 RADIUS_MARGIN_RATIO = 2.0
@@ -287,7 +290,7 @@ class Clearance:
         path = [trajectory.position_at(index) for index in range(first, last + 1)]
         bends = np.ascontiguousarray(trajectory.bends[first : last + 1].swapaxes(0, 1))
         separated = np.empty(CHUNKS, dtype=np.int64)
-        use_threads(len(candidates), PAIRS_PER_THREAD)
+        use_threads(len(candidates), COLLISION_PAIRS_PER_THREAD)
         arguments = (
             candidates.stencils(self.surface.edges, self.surface.triangles),
             *(np.stack(path, axis=1), bends),
@@ -323,7 +326,7 @@ class Clearance:
         if len(candidates) == 0:
             return math.inf
         min_values, surface = np.empty(CHUNKS), self.surface
-        use_threads(len(candidates), PAIRS_PER_THREAD)
+        use_threads(len(candidates), COLLISION_PAIRS_PER_THREAD)
         stencils = candidates.stencils(self.surface.edges, self.surface.triangles)
         min_clearances(
             *(stencils, points, surface.rest, surface.object_of, self._distances),

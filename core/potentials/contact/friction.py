@@ -12,9 +12,8 @@ from scipy import sparse
 
 from ...scene.friction import MIN_SLIDE_RATIO, Coefficients, f0, slide_stiffness
 from .barrier import ContactBarrier
-from .stencils import HessianFactors, Stencils
-from .surface import CollisionSurface
-from .topology import Points, Values
+from .normal_collisions import HessianFactors, Stencils
+from .surface import CollisionSurface, Points, Values
 
 # A relaxed update leaves out pairs with less than this ratio of the largest force.
 MIN_FORCE_RATIO = 1e-3
@@ -135,8 +134,7 @@ class ContactFriction:
 
     def stick_drift(self, before: Points, after: Points) -> float:
         """Return the largest drift of pairs that stuck at (V, 3) ``before``, in units of their
-        stick thresholds.
-        """
+        stick thresholds."""
         first = self._tangential_displacements(before)
         second = self._tangential_displacements(after)
         sticks = np.linalg.norm(first, axis=1) < self._pairs.thresholds
@@ -219,8 +217,7 @@ def _without_negative(forces: Values, groups: NDArray[np.int64]) -> Values:
 
 def _tangent_jacobians(coefficients: Values, normals: Points) -> Values:
     """Return the (K, 2, 4, 3) Jacobians of tangential displacements in two directions across (K,
-    3) normals.
-    """
+    3) normals."""
     # The axis that the normal has least of gives a first direction in the plane.
     axes = np.eye(3)[np.abs(normals).argmin(axis=1)]
     first = np.cross(normals, axes)

@@ -16,22 +16,19 @@ from ...assembly.block_matrix import BlockMatrix, OffPatternBlocks
 from ...assembly.tensor_channel import CachedAt
 from ...geometry.tet_mesh import TetMesh
 from ...kernels.flat_tets import no_flat_tets
-from ...scene.contact_distances import contact_distances, pair_distances
+from ...scene.collision_points import contact_distances, pair_distances
 from ...scene.friction import FrictionTable
 from ...scene.scene import Scene
 from ..potential import Potential, TimeStep
 from . import accepted_moves
 from .approach_limit import ApproachLimit
 from .barrier import AdaptiveStiffness, ContactBarrier, physical_stiffness
-from .detection import MIN_DISTANCE_ROUNDINGS, Detection
-from .displacement_limit import DisplacementLimit
+from .collision_detection import MIN_DISTANCE_ROUNDINGS, Detection
 from .friction import ContactFriction
-from .normal_collisions import NormalCollisions
+from .normal_collisions import NormalCollisions, Stencils, assembled
 from .persistent_candidates import PersistentCandidates
-from .stencils import Stencils, assembled
-from .surface import CollisionSurface
-from .topology import Points, Values
-from .truncated_motion import TruncatedMotion, longest_move
+from .surface import CollisionSurface, Points, Values
+from .truncated_motion import DisplacementLimit, TruncatedMotion, longest_move
 
 # Distances up to this ratio of the one that shrank the most count as blocked, too.
 NARROWEST_RATIO = 1.05

@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from ...compiled import use_threads
 from ...kernels.clearance import deviation_ratios, follow
 from ...kernels.continuous_collision import CandidateStencils
-from .broad_phase import BroadPhase, Sweep
-from .candidates import Candidates
-from .surface import CollisionSurface
-from .topology import Points, Values
+from .collision_detection import BroadPhase, Candidates, Sweep
+from .surface import CollisionSurface, Points, Values
 
 # The allowed deviation from the straight path of the candidates, in edges at a point; and the
 # largest factor on it for points with large changes of velocity.

@@ -11,19 +11,122 @@ import numpy as np
 import scipy.sparse as sparse
 from numpy.typing import NDArray
 
-from ...geometry.groups import expand, vertex_areas
+from ...geometry.groups import corner_areas, expand, grouped, numbered_pairs, vertex_areas
 from ...geometry.tet_mesh import TetMesh
 from ...geometry.triangles import are_valid, compact_indices
 from ...kernels.contact_constraints import Interpolation
-from ...preparation.attached_vertices import attached_vertices
 from ...preparation.intersections import Surfaces, find_close
-from ...scene.collision_points import collider_surface
-from ...scene.contact_distances import attached_pair, attached_pairs, contact_distances
+from ...preparation.pins import attached_vertices
+from ...scene.collision_points import (
+    attached_pair,
+    attached_pairs,
+    collider_surface,
+    contact_distances,
+)
 from ...scene.contact_settings import ContactSurface
 from ...scene.scene import Scene
-from ...scene.start_shape import start_positions
+from ...scene.soft_body import start_positions
 from ...state import State
-from .topology import Points, Topology, topology
+
+Points = NDArray[np.float64]
+Values = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+class Topology(NamedTuple):
+    """The topology of a collision surface with V vertices, E edges and F faces of O objects.
+
+    Args:
+        edges: (E, 2) vertices.
+        faces: (F, 3) vertices.
+        face_edges: (F, 3) edges, from corner 0 to 1 and so on.
+        object_of: (V,) objects.
+        body_objects: the number of objects that are bodies; those come first.
+        vertex_edges: edges at each vertex, those of v from ``vertex_offsets[v]`` on.
+        edge_corners: vertices opposite of each edge, those of e from ``edge_offsets[e]`` on.
+        vertex_characteristics: (V,) Euler's characteristic of the surroundings of a vertex, one
+            plus its faces minus its edges: 1 inside of a surface, 0 at its border.
+        squared_lengths: (E,) of edges at rest, in m².
+        vertex_areas: (V,) a third of the faces around a vertex at rest, in m².
+        edge_areas: (E,) a third of the faces around an edge at rest, in m².
+        mean_vertex_areas: (O,) of the vertices of an object, in m².
+        mean_edge_areas: (O,) of the edges of an object, in m².
+    """
+
+    edges: Indices
+    faces: Indices
+    face_edges: Indices
+    object_of: Indices
+    body_objects: int
+    vertex_offsets: Indices
+    vertex_edges: Indices
+    edge_offsets: Indices
+    edge_corners: Indices
+    vertex_characteristics: Indices
+    squared_lengths: Values
+    vertex_areas: Values
+    edge_areas: Values
+    mean_vertex_areas: Values
+    mean_edge_areas: Values
+
+
+def topology(
+    rest: Points,
+    faces: NDArray[np.integer[Any]],
+    object_of: NDArray[np.integer[Any]],
+    body_objects: int,
+) -> Topology:
+    """Build the topology of a surface at rest.
+
+    Args:
+        rest: (V, 3) positions in metres.
+        faces: (F, 3) vertices, all different, of triangles with an area.
+        object_of: (V,) objects.
+        body_objects: the number of objects that are bodies.
+    """
+    faces, object_of = contiguous(faces), contiguous(object_of)
+    sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    edges, face_edges = numbered_pairs(np.sort(sides, axis=1))
+    corners = np.roll(faces, 1, axis=1)
+    order, vertex_offsets = grouped(edges.ravel(), len(rest))
+    at_edges, edge_offsets = grouped(face_edges, len(edges))
+    faces_around = np.bincount(faces.ravel(), minlength=len(rest))
+    areas_at_vertices = vertex_areas(rest, faces)
+    areas_at_edges = _sums(corner_areas(rest, faces), face_edges, len(edges))
+    along = rest[edges[:, 1]] - rest[edges[:, 0]]
+    return Topology(
+        edges=edges,
+        faces=faces,
+        face_edges=contiguous(face_edges.reshape(-1, 3)),
+        object_of=object_of,
+        body_objects=body_objects,
+        vertex_offsets=vertex_offsets,
+        vertex_edges=contiguous(order // 2),
+        edge_offsets=edge_offsets,
+        edge_corners=contiguous(corners.ravel()[at_edges]),
+        vertex_characteristics=contiguous(1 + faces_around - np.diff(vertex_offsets)),
+        squared_lengths=np.einsum("ei,ei->e", along, along),
+        vertex_areas=areas_at_vertices,
+        edge_areas=areas_at_edges,
+        mean_vertex_areas=_means(areas_at_vertices, object_of),
+        mean_edge_areas=_means(areas_at_edges, object_of[edges[:, 0]]),
+    )
+
+
+def contiguous(indices: NDArray[np.integer[Any]]) -> Indices:
+    """As compiled loops take them."""
+    return np.ascontiguousarray(indices, dtype=np.int64)
+
+
+def _means(values: Values, groups: Indices) -> Values:
+    count = int(groups.max(initial=-1)) + 1
+    numbers = np.bincount(groups, minlength=count)
+    return _sums(values, groups, count) / np.maximum(numbers, 1)
+
+
+def _sums(values: Values, groups: NDArray[np.integer[Any]], count: int) -> Values:
+    return np.bincount(groups, weights=values, minlength=count).astype(np.float64)
+
 
 # The most distinct pairs of attached objects, one bit each.
 MAX_BITS = 63
@@ -33,7 +136,6 @@ TOUCHING_RATIO = 0.01
 ROUNDING_RATIO = 1e-9
 
 Triangles = NDArray[np.int32]
-Indices = NDArray[np.intp]
 
 
 class _BodyPart(NamedTuple):
@@ -138,8 +240,7 @@ class CollisionSurface:
         lengths = np.repeat(np.sqrt(self.topology.squared_lengths), 2)
         sums, numbers = np.bincount(ends, lengths, count), np.bincount(ends, minlength=count)
         means = sums / np.maximum(numbers, 1)
-        limited: NDArray[np.float64] = np.minimum(means, means[: self.body_count].max(initial=0.0))
-        return limited
+        return np.minimum(means, means[: self.body_count].max(initial=0.0))
 
     @cached_property
     def body_areas(self) -> NDArray[np.float64]:
@@ -159,8 +260,7 @@ class CollisionSurface:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the (V,) bits of exempt vertices and the (O, O) bits of object pairs. An attached
         part goes through the object that it is attached to, and so do parts of the two that are in
-        contact at the start.
-        """
+        contact at the start."""
         count = len(self.names)
         exempt, bits = np.zeros(len(self.rest), np.int64), np.zeros((count, count), np.int64)
         if not pairs:
@@ -231,15 +331,12 @@ class CollisionSurface:
         """Return the (B, 3) points of the bodies alone, from (3, N) vertices of the tetrahedra."""
         if self.vertex_indices is not None:
             return np.ascontiguousarray(positions[:, self.vertex_indices].T, dtype=np.float64)
-        followed: Points = self.displacement_map @ positions.T
-        return followed
+        return self.displacement_map @ positions.T
 
     def pull_back(self, forces: Points) -> NDArray[np.float64]:
         """Return the (3, N) forces on the vertices of tetrahedra from (V, 3) forces on those of
-        the surface.
-        """
-        pulled: NDArray[np.float64] = (self._gather @ forces[: self.body_count]).T
-        return pulled
+        the surface."""
+        return (self._gather @ forces[: self.body_count]).T
 
     def pull_back_matrix(self, matrix: Any) -> Any:
         """(3N, 3N) second derivative from the (3V, 3V) one; rows are 3 × vertex + component."""
@@ -256,13 +353,11 @@ class CollisionSurface:
 
     def _vertex_indices(self) -> NDArray[np.int64] | None:
         """Return the (B,) tet vertices of the surface, where each of its vertices is one; else
-        None.
-        """
+        None."""
         single = np.diff(self.displacement_map.indptr) == 1
         if not (single.all() and (self.displacement_map.data == 1.0).all()):
             return None
-        vertex_indices: NDArray[np.int64] = self.displacement_map.indices.astype(np.int64)
-        return vertex_indices
+        return self.displacement_map.indices.astype(np.int64)
 
 
 def _friction_factors(scene: Scene, rest: Points, object_of: Indices) -> NDArray[np.float64]:

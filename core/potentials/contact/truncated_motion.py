@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled import use_threads
-from ...kernels.contact_constraints import Interpolation, carry
+from ...kernels.contact_constraints import GroundLaws, Interpolation, carry
 from ...kernels.division import (
     divide,
     find_collisions,
@@ -22,15 +22,10 @@ from ...kernels.division import (
     reaches,
 )
 from ...kernels.flat_tets import FlatTets, PressedTets, find_inverted, stop_inverted
-from ...kernels.ground_constraints import GroundLaws
 from ..height_floor import FLOOR_RATIO as MIN_HEIGHT_RATIO
-from .candidates import Candidates
+from .collision_detection import Candidates, pair_distances
 from .persistent_candidates import POINTS_PER_THREAD, PersistentCandidates, lengths
-from .rest_distance import pair_distances
-from .surface import CollisionSurface
-
-Points = NDArray[np.float64]
-Values = NDArray[np.float64]
+from .surface import CollisionSurface, Points, Values
 
 # Rounds in which pairs that collide are pushed apart before planes divide them, and sweeps of each.
 PUSH_ROUNDS, PUSH_SWEEPS = 3, 4
@@ -201,8 +196,7 @@ class TruncatedMotion:
 
     def _ground_floors(self, least: float) -> Values:
         assert self._ground is not None
-        floors: Values = np.maximum(FLOOR_RATIO * self._ground[1].distances, least)
-        return floors
+        return np.maximum(FLOOR_RATIO * self._ground[1].distances, least)
 
     def _push_up(
         self, nodes: Points, mobility: Values, least: float, moves: Points, only_finds: bool
@@ -261,8 +255,7 @@ class TruncatedMotion:
         """(V,) whether points are carried by any node that does not make its whole move."""
         nodes = self._points_of.nodes
         short = step_sizes[self._owners] < 1.0
-        shortened: NDArray[np.bool_] = (short[nodes] & (nodes >= 0)).any(axis=1)
-        return shortened
+        return (short[nodes] & (nodes >= 0)).any(axis=1)
 
     def _any_turned(self, nodes: Points, after: Points, mobility: Values) -> bool:
         """Whether moves take tets more of their volume than they may lose."""
@@ -311,3 +304,61 @@ def _limit(moves: Points, longest: float) -> None:
     present = lengths(moves)
     if (present > longest).any():
         moves *= np.minimum(1.0, longest / np.maximum(present, TINY_LENGTH))[:, None]
+
+
+# In mean edges: the number of swept candidates grows with the cube of the displacement.
+MAX_DISPLACEMENT_RATIO = 4.0
+
+
+class DisplacementLimit:
+    """Every object has a limit on its own scale: motion of it as a whole counts only where it
+    passes another one.
+
+    Args:
+        surface: the collision surface.
+    """
+
+    def __init__(self, surface: CollisionSurface) -> None:
+        # A collider may have no triangle left that has an area.
+        objects, self._offsets, self._object_of, counts = np.unique(
+            surface.object_of, return_index=True, return_inverse=True, return_counts=True
+        )
+        self._counts = counts[:, None]
+        self._can_collide = surface.can_collide[np.ix_(objects, objects)]
+        owners = self._object_of[surface.edges[:, 0]]
+        edges = np.sqrt(surface.topology.squared_lengths)
+        limits = MAX_DISPLACEMENT_RATIO * np.bincount(owners, edges) / np.bincount(owners)
+        # Edges of colliders may be of any length.
+        limits[objects >= surface.topology.body_objects] = 0.0
+        self._limits, self._pair_limits = limits, np.maximum.outer(limits, limits)
+
+    def step_size(self, points: Points, displacements: Points, max_step_size: float) -> float:
+        """The step size with which vertices may go (V, 3) displacements from (V, 3) points, at most
+        ``max_step_size``."""
+        means = np.add.reduceat(displacements, self._offsets) / self._counts
+        relative = np.linalg.norm(displacements - means[self._object_of], axis=1)
+        deforming = np.maximum.reduceat(relative, self._offsets)
+        passing = np.linalg.norm(means[:, None] - means, axis=2)
+        passing = np.maximum(passing, np.maximum.outer(deforming, deforming))
+        boxes_overlap = self._boxes_overlap(points, points + max_step_size * displacements)
+        is_body = self._limits > 0.0
+        return min(
+            max_step_size,
+            _least_ratio(self._limits[is_body], deforming[is_body]),
+            _least_ratio(self._pair_limits[boxes_overlap], passing[boxes_overlap]),
+        )
+
+    def _boxes_overlap(self, before: Points, after: Points) -> NDArray[np.bool_]:
+        """(O, O) different objects that may collide, and whose swept boxes overlap."""
+        low = np.minimum.reduceat(np.minimum(before, after), self._offsets)
+        high = np.maximum.reduceat(np.maximum(before, after), self._offsets)
+        is_below = (low[:, None] <= high).all(axis=2)
+        overlap: NDArray[np.bool_] = is_below & is_below.T & self._can_collide
+        np.fill_diagonal(overlap, False)
+        return overlap
+
+
+def _least_ratio(allowed: Values, lengths: Values) -> float:
+    """Infinite where nothing moves."""
+    moves = lengths > 0.0
+    return float((allowed[moves] / lengths[moves]).min(initial=np.inf))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The data of one object that reach the solver: its mesh, its material, its pins."""
+"""The data of one object that reach the solver: its mesh, its material, its pins, its gas."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 
 from supple.addon.bake import shape_keys
+from supple.addon.capture import fingerprint
+from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.capture.surfaces import base_coordinates
+from supple.addon.reports import ignored
 from supple.core.materials import MODELS
-from supple.core.scene.plasticity import Plasticity
+from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
+from supple.core.scene.rest_shape import Plasticity
 from supple.core.scene.skin import SurfaceMesh
 
 from ..conftest import set_linear
@@ -286,3 +290,166 @@ def test_absolute_shape_keys_are_taken_as_blender_shows_them(add_body, kinds):
         np.testing.assert_allclose(
             base_coordinates(obj, depsgraph), shown, atol=1e-5, err_msg=str(time)
         )
+
+
+def test_it_is_keyed_frame_by_frame_and_painted_by_a_group(scene, add_body):
+    body = add_body()
+    (captured,) = capture(bpy.context).scene.bodies
+    assert captured.drag == 0.0
+    scene.frame_start, scene.frame_end = 3, 6
+    for frame, drag in ((3, 0.0), (6, 3.0)):
+        body.supple.drag = drag
+        body.keyframe_insert("supple.drag", frame=frame)
+    set_linear(body)
+    group = body.vertex_groups.new(name="Cape")
+    group.add([v.index for v in body.data.vertices if v.co.z > 0.0], 1.0, "REPLACE")
+    body.supple.paint_drag, body.supple.unpainted_drag = "Cape", 0.0
+    body.supple.resolution = 4
+    found = capture(bpy.context).scene
+    np.testing.assert_allclose(found.bodies[0].drag.samples, [0.0, 1.0, 2.0, 3.0], rtol=1e-5)
+    (filled,) = tetrahedralize_scene(found)[0].bodies
+    heights = filled.mesh.vertices[filled.mesh.tets].mean(axis=1)[:, 2]
+    np.testing.assert_allclose(filled.drag_factors, heights + 0.5, atol=0.03)
+    assert filled.drag_factors.max() == pytest.approx(0.9, abs=0.1)
+
+
+def captured_pressure():
+    (body,) = capture(bpy.context).scene.bodies
+    return body.pressure
+
+
+def test_a_pressure_that_is_not_keyed_is_a_number(add_body):
+    body = add_body()
+    assert captured_pressure() == 0.0
+    body.supple.pressure = 1234.5
+    assert captured_pressure() == pytest.approx(1234.5)
+
+
+def test_a_keyed_pressure_is_captured_frame_by_frame(scene, add_body):
+    body = add_body()
+    scene.frame_start, scene.frame_end = 3, 6
+    for frame, pressure in ((3, 0.0), (6, 300.0)):
+        body.supple.pressure = pressure
+        body.keyframe_insert("supple.pressure", frame=frame)
+    set_linear(body)
+    scene.frame_set(5)
+    np.testing.assert_allclose(captured_pressure().samples, [0.0, 100.0, 200.0, 300.0], rtol=1e-5)
+    assert scene.frame_current == 5
+    assert body.supple.pressure == pytest.approx(200.0)
+
+
+def test_a_driven_pressure_is_captured_frame_by_frame(scene, add_body):
+    body = add_body()
+    scene.frame_start, scene.frame_end = 1, 3
+    body.driver_add("supple.pressure").driver.expression = "10 * frame"
+    np.testing.assert_allclose(captured_pressure().samples, [10.0, 20.0, 30.0], rtol=1e-5)
+
+
+def test_another_frame_of_a_keyed_pressure_is_no_change_and_another_pressure_is(scene, add_body):
+    body = add_body()
+    body.supple.pressure = 5.0
+    before = fingerprint.body_fingerprint(body)
+    body.supple.pressure = 6.0
+    assert fingerprint.body_fingerprint(body) != before
+    for frame, pressure in ((1, 0.0), (9, 300.0)):
+        body.supple.pressure = pressure
+        body.keyframe_insert("supple.pressure", frame=frame)
+    scene.frame_set(1)
+    keyed = fingerprint.body_fingerprint(body)
+    scene.frame_set(7)
+    assert fingerprint.body_fingerprint(body) == keyed
+
+
+def target_volume_captured():
+    (body,) = capture(bpy.context).scene.bodies
+    return body
+
+
+def test_there_is_none_unless_it_is_ticked(add_body):
+    body = add_body()
+    body.supple.target_volume = 2.0
+    assert target_volume_captured().target_volume is None
+    body.supple.use_target_volume = True
+    body.supple.volume_stiffness = 4321.0
+    assert target_volume_captured().target_volume == pytest.approx(2.0)
+    assert target_volume_captured().volume_stiffness == pytest.approx(4321.0)
+
+
+def test_a_keyed_target_volume_is_captured_frame_by_frame(scene, add_body):
+    body = add_body()
+    scene.frame_start, scene.frame_end = 3, 6
+    body.supple.use_target_volume = True
+    for frame, factor in ((3, 1.0), (6, 2.5)):
+        body.supple.target_volume = factor
+        body.keyframe_insert("supple.target_volume", frame=frame)
+    set_linear(body)
+    np.testing.assert_allclose(
+        target_volume_captured().target_volume.samples, [1.0, 1.5, 2.0, 2.5], rtol=1e-5
+    )
+    assert ignored.messages(bpy.context) == []
+    body.supple.use_target_volume = False
+    (message,) = ignored.messages(bpy.context)
+    assert "animation of Target Volume is ignored" in message
+
+
+def key(obj, *values):
+    """A value at each of the frames 1, 4, …"""
+    for index, value in enumerate(values):
+        obj.supple.young = value
+        obj.supple.keyframe_insert("young", frame=1 + 3 * index)
+    set_linear(obj)
+
+
+def body():
+    return capture(bpy.context).scene.bodies[0]
+
+
+def test_keys_become_factors_on_the_stiffness_of_the_start(scene, add_body):
+    obj = add_body()
+    key(obj, 2e4, 8e4)
+    scene.frame_set(3)
+    found = body()
+    assert found.material.young == 2e4
+    np.testing.assert_allclose(found.stiffness.samples, [1.0, 2.0, 3.0, 4.0], rtol=1e-5)
+    assert scene.frame_current == 3
+
+
+def test_keys_of_one_value_are_a_number(add_body):
+    key(add_body(), 3e4, 3e4)
+    found = body()
+    assert (found.material.young, found.stiffness) == (3e4, None)
+
+
+def test_a_driver_counts_as_well(scene, add_body):
+    obj = add_body()
+    driver = obj.driver_add("supple.young").driver
+    driver.type, driver.expression = "SCRIPTED", "1000 * frame"
+    found = body()
+    assert found.material.young == pytest.approx(1e3)
+    np.testing.assert_allclose(found.stiffness.samples, [1.0, 2.0, 3.0, 4.0], rtol=1e-5)
+
+
+def test_the_guard_keeps_its_ratio(add_body):
+    obj = add_body()
+    obj.supple.model, obj.supple.guard = "st_venant_kirchhoff", 10.0
+    key(obj, 2e4, 8e4)
+    assert body().material.compression_resistance == pytest.approx(2e5)
+
+
+def test_a_stiffness_that_vanishes_is_refused_with_when(add_body):
+    key(add_body(), 3e3, 0.0)
+    with pytest.raises(CaptureError, match="Cube: Stiffness must be above 0 Pa, and is 0 3 frames"):
+        body()
+
+
+def test_its_keys_are_not_ignored_and_no_change_of_a_setting(scene, add_body):
+    obj = add_body()
+    key(obj, 2e4, 8e4)
+    assert ignored.messages(bpy.context) == []
+    marks = []
+    for frame in (1, 3):
+        scene.frame_set(frame)
+        marks.append(fingerprint.body_fingerprint(obj)["settings"])
+    assert marks[0] == marks[1]
+    obj.supple.density = 500.0
+    assert fingerprint.body_fingerprint(obj)["settings"] != marks[0]

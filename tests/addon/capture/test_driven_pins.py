@@ -37,8 +37,7 @@ def evaluated(obj: bpy.types.Object, frame: int, subframe: float = 0.0) -> NDArr
     shown = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
     points = np.array([tuple(vertex.co) for vertex in shown.data.vertices])
     matrix = np.array(shown.matrix_world)
-    moved: NDArray[np.float64] = points @ matrix[:3, :3].T + matrix[:3, 3]
-    return moved
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 @pytest.mark.parametrize("rig", RIGS.values(), ids=RIGS.keys())

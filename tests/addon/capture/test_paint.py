@@ -10,7 +10,7 @@ import pytest
 from supple.addon.capture import fingerprint
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
-from supple.addon.panels.material import SUPPLE_PT_paint
+from supple.addon.panels.body import SUPPLE_PT_paint
 from supple.addon.reports import ignored
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene

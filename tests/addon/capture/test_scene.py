@@ -10,8 +10,9 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon.capture.captured import CaptureError
+from supple.addon.capture.captured import CaptureError, RemovedError
 from supple.addon.capture.scene import capture
+from supple.addon.capture.surfaces import corner_vertices, polygons, vertex_coordinates
 from supple.core import Fluid
 from supple.core.job import Settings
 
@@ -150,3 +151,45 @@ def test_unit_scale_reaches_the_tolerance(scene, add_body):
     add_body()
     scene.supple.integrator, scene.supple.step_tolerance = "adaptive_midpoint", 1e-3
     assert captured().settings.step_tolerance == pytest.approx(1e-5)
+
+
+def test_a_body_is_found_by_another_name_and_not_where_it_was_deleted(add_body):
+    first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
+    captured = capture(bpy.context)
+    first.name = "Another"
+    assert captured.soft_bodies() == [first, second]
+    bpy.data.objects.remove(second)
+    assert captured.soft_bodies() == [first, None]
+    captured.check_left()
+
+
+def test_it_is_told_when_no_body_is_left(add_body):
+    first, second = add_body("First"), add_body("Second", location=(3, 0, 0))
+    captured = capture(bpy.context)
+    first.supple.enabled = False
+    # What is unlinked from all collections stays in the file, in no scene.
+    bpy.context.collection.objects.unlink(second)
+    assert second.name in bpy.data.objects
+    with pytest.raises(RemovedError, match=r"^First, Second are not soft bodies anymore\.$"):
+        captured.check_left()
+    first.supple.enabled = True
+    captured.check_left()
+
+
+@pytest.mark.parametrize("mode", ["OBJECT", "EDIT", "SCULPT", "WEIGHT_PAINT"])
+def test_a_mesh_is_read_in_every_mode(add_body, mode):
+    mesh = add_body(location=(1, 2, 3)).data
+    bpy.ops.object.mode_set(mode=mode)
+    assert (mesh.attributes.get("position") is None) == (mode == "EDIT")
+    points = [tuple(vertex.co) for vertex in mesh.vertices]
+    assert len(points) == 8 and np.ptp(points) == 1.0
+    np.testing.assert_array_equal(vertex_coordinates(mesh), points)
+    corners = [vertex for polygon in mesh.polygons for vertex in polygon.vertices]
+    np.testing.assert_array_equal(corner_vertices(mesh), corners)
+    np.testing.assert_array_equal(polygons(mesh), [*range(0, 24, 4), *corners])
+
+
+def test_an_empty_mesh_has_neither(scene):
+    mesh = bpy.data.meshes.new("Empty")
+    assert vertex_coordinates(mesh).shape == (0, 3)
+    assert len(corner_vertices(mesh)) == 0

@@ -15,7 +15,7 @@ from supple.addon import actions
 from supple.addon.capture.scene import capture
 from supple.addon.playback import mesh_cache
 from supple.core.job import Job
-from supple.core.scene.ground import Sphere
+from supple.core.scene.contact_settings import Sphere
 
 from ..conftest import world_positions
 from .refusals import refusal

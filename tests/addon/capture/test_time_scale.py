@@ -68,8 +68,7 @@ def test_keys_that_stand_still_are_a_number(scene, add_body):
 
 
 @pytest.mark.parametrize(
-    ("values", "told"),
-    [({1: 0.0}, "is 0 at frame 1"), ({2: 1.0, 4: 0.0}, "is 0 at frame 4")],
+    ("values", "told"), [({1: 0.0}, "is 0 at frame 1"), ({2: 1.0, 4: 0.0}, "is 0 at frame 4")]
 )
 def test_time_that_stands_still_or_runs_back_is_told_with_its_frame(scene, add_body, values, told):
     add_body()

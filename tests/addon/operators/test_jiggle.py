@@ -14,12 +14,12 @@ from supple.addon import actions, driving, modifiers
 from supple.addon.capture.pins import HELD_WEIGHT
 from supple.addon.capture.scene import capture
 from supple.addon.capture.surfaces import group_weights
+from supple.addon.panels.body import SUPPLE_PT_jiggle
 from supple.addon.panels.main import SUPPLE_PT_main
-from supple.addon.panels.pins import SUPPLE_PT_jiggle
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import ignored
 from supple.core.job import Job
-from supple.core.preparation.pose_transfer import depths
+from supple.core.preparation.transfers import depths
 
 from ..layout import drawn
 from ..rigs import key

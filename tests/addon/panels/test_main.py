@@ -13,15 +13,14 @@ import pytest
 
 from supple.addon import actions, ids, panels, runs
 from supple.addon.fits.table import TOOLS
-from supple.addon.panels.goals import SUPPLE_PT_goals
-from supple.addon.panels.main import SUPPLE_PT_main, SUPPLE_PT_statistics
-from supple.addon.panels.material import SUPPLE_PT_material, SUPPLE_PT_material_advanced
-from supple.addon.panels.solver import (
-    SUPPLE_PT_cache,
-    SUPPLE_PT_solver,
-    SUPPLE_PT_solver_advanced,
+from supple.addon.panels.body import (
+    SUPPLE_PT_goals,
+    SUPPLE_PT_material,
+    SUPPLE_PT_material_advanced,
+    SUPPLE_PT_start,
 )
-from supple.addon.panels.start import SUPPLE_PT_start
+from supple.addon.panels.main import SUPPLE_PT_main, SUPPLE_PT_statistics
+from supple.addon.panels.solver import SUPPLE_PT_cache, SUPPLE_PT_solver, SUPPLE_PT_solver_advanced
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import intersections
 from supple.addon.settings import AUTOMATIC, PERCENT, names_in

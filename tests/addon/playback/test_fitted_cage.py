@@ -125,8 +125,7 @@ def test_a_bake_is_nearer_to_what_was_shown_than_the_frames_and_less_outside(mon
     farthest = max(gaps(*pair).max() for pair in zip(baked, shown, strict=True))
     size = np.linalg.norm(np.ptp(shown[0], axis=0))
     told = re.search(
-        r"Subdivision of Cube acts on the baked keys too, .* up to ([0-9.]+)% of its size",
-        said,
+        r"Subdivision of Cube acts on the baked keys too, .* up to ([0-9.]+)% of its size", said
     )
     assert told is not None
     assert float(told[1]) == pytest.approx(100.0 * farthest / size, abs=0.06)

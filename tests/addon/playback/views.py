@@ -30,8 +30,7 @@ def positions(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Points:
     points = np.array([tuple(vertex.co) for vertex in mesh.vertices])
     evaluated.to_mesh_clear()
     matrix = np.array(evaluated.matrix_world)
-    moved: Points = points @ matrix[:3, :3].T + matrix[:3, 3]
-    return moved
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
 
 
 def seen(obj: bpy.types.Object, frame: float) -> Points:

@@ -15,7 +15,7 @@ from supple.addon import ids
 from supple.addon.capture.scene import capture
 from supple.addon.capture.surfaces import vertex_coordinates
 from supple.addon.modifiers import MODIFIER, find_modifier
-from supple.addon.panels.material import SUPPLE_PT_material
+from supple.addon.panels.body import SUPPLE_PT_material
 from supple.addon.panels.solver import SUPPLE_PT_solver_advanced
 from supple.addon.properties import suited
 from supple.core import Simulator

@@ -14,8 +14,8 @@ from supple.addon.bake import shape_keys
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.operators.simulate import SUPPLE_OT_simulate
+from supple.addon.panels.body import SUPPLE_PT_pins
 from supple.addon.panels.main import SUPPLE_PT_main
-from supple.addon.panels.pins import SUPPLE_PT_pins
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import ignored
 from supple.addon.settings.object import OBJECT

@@ -17,11 +17,7 @@ from supple.addon.bake import shape_keys
 from supple.addon.capture.captured import CaptureError
 from supple.addon.capture.scene import capture
 from supple.addon.modifiers import find_modifier
-from supple.addon.panels.main import (
-    draw_notices,
-    latest_notices,
-    simulate_text,
-)
+from supple.addon.panels.main import draw_notices, latest_notices, simulate_text
 from supple.addon.playback import mesh_cache
 from supple.addon.reports import notices, run_reports
 from supple.core.errors import SuppleError
@@ -233,8 +229,7 @@ def test_free_of_a_body_that_is_edited_keeps_its_frames(add_body, play):
 
 
 @pytest.mark.parametrize(
-    ("count", "names"),
-    [(3, "Copy 0, Copy 1, Copy 2."), (5, "Copy 0, Copy 1, Copy 2 and 2 more.")],
+    ("count", "names"), [(3, "Copy 0, Copy 1, Copy 2."), (5, "Copy 0, Copy 1, Copy 2 and 2 more.")]
 )
 def test_of_many_names_three_are_reported(scene, add_body, count, names):
     obj = add_body()

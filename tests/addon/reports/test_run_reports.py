@@ -15,12 +15,7 @@ from supple.addon.reports.run_reports import on_timeline
 from supple.core.job import Job
 
 START = 10
-IMPLICIT = {
-    "integrator": "Implicit Euler",
-    "substeps": 1,
-    "iterations": 4,
-    "converged": True,
-}
+IMPLICIT = {"integrator": "Implicit Euler", "substeps": 1, "iterations": 4, "converged": True}
 
 
 @pytest.fixture

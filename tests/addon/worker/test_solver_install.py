@@ -16,12 +16,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from supple.addon.worker import (
-    solver_environment,
-    solver_install,
-    solver_packages,
-    warm_worker,
-)
+from supple.addon.worker import solver_environment, solver_install, solver_packages, warm_worker
 from supple.core.errors import SuppleError
 from supple.tools import wheels
 

@@ -12,7 +12,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from supple.core import Frame
+from supple.core import Frame, Scene
+from supple.core.adjoint import simulate
 from supple.core.integrators import (
     BDF2,
     SDIRK2,
@@ -43,6 +44,16 @@ STEPS: dict[str, tuple[Integrator, Values]] = {
 
 def outcome_of(frames: list[Frame]) -> list[Tensor]:
     return [part for frame in frames for part in (frame.positions[0], 0.1 * frame.velocities[0])]
+
+
+def compared(
+    scene_of: Callable[[Values], Scene], steps: str, values: Mapping[str, Any], **more: Any
+) -> Comparison:
+    """A comparison for scenes that one of ``STEPS`` simulates; ``more`` replaces its options."""
+    integrator, options = STEPS[steps]
+    return Comparison(
+        lambda given: outcome_of(simulate(scene_of(given), integrator, **options | more)), values
+    )
 
 
 class Comparison:

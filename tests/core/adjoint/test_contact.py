@@ -38,8 +38,7 @@ UPPER = TetMesh((SMALL.vertices - 0.04) @ TURN.T + [0.055, 0.048, 0.1475], SMALL
 @pytest.fixture(autouse=True)
 def normal_forces_of_the_end(monkeypatch: Any) -> None:
     """Iterate the normal forces of friction to the end; by default they may be a few hundredths
-    off.
-    """
+    off."""
     monkeypatch.setattr("supple.core.minimizers.lagged_update.LAG_CHANGE_RATIO", 1e-9)
 
 

@@ -31,6 +31,7 @@ from supple.tests.core.adjoint.central_differences import (
     STEPS,
     Comparison,
     Values,
+    compared,
     outcome_of,
 )
 from supple.verification.meshes import block
@@ -92,8 +93,7 @@ def driven(given: Values) -> Scene:
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_are_those_of_central_differences(steps: str) -> None:
-    integrator, options = STEPS[steps]
-    Comparison(lambda v: outcome_of(simulate(driven(v), integrator, **options)), VALUES).check()
+    compared(driven, steps, VALUES).check()
 
 
 def test_gradients_of_an_equilibrium_with_gas_and_wind() -> None:
@@ -118,17 +118,15 @@ FLOATING: Values = {
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_go_through_a_fluid(steps: str) -> None:
-    def outcome(given: Values) -> list[torch.Tensor]:
+    def floating(given: Values) -> Scene:
         names = ("density", "velocity", "initial_positions")
         body = SoftBody(
             MESH, StableNeoHookean(given["young"]), **{name: given[name] for name in names}
         )
         fluid = Fluid(level=0.41, drag=2.0, damping=1.0)
-        scene = Scene([body], gravity=given["gravity"], forces=[Wind((1.0, 0.0, 0.0)), fluid])
-        integrator, options = STEPS[steps]
-        return outcome_of(simulate(scene, integrator, **options))
+        return Scene([body], gravity=given["gravity"], forces=[Wind((1.0, 0.0, 0.0)), fluid])
 
-    Comparison(outcome, FLOATING).check()
+    compared(floating, steps, FLOATING).check()
 
 
 def test_gas_that_keeps_its_volume_lands_with_friction() -> None:
@@ -188,12 +186,7 @@ def shaded(given: Values) -> Scene:
 @pytest.mark.parametrize("steps", ["implicit Euler", "BDF2", "symplectic Euler"])
 def test_gradients_go_past_what_absorbs_fields(steps: str) -> None:
     """The absorbed share is constant from the beginning of each frame."""
-    integrator, options = STEPS[steps]
-
-    def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(simulate(shaded(given), integrator, **options | {"frames": 3}))
-
-    Comparison(outcome, SHADED).check()
+    compared(shaded, steps, SHADED, frames=3).check()
 
 
 def test_gradients_of_an_equilibrium_behind_a_wall(monkeypatch: pytest.MonkeyPatch) -> None:

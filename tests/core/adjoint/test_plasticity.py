@@ -9,6 +9,8 @@ import torch
 
 from supple.core import Plasticity, Scene, SceneError, Simulator, SoftBody
 from supple.core.adjoint import settle, simulate
+from supple.core.adjoint.force_adjoint import CompiledPlasticAdjoint, PlasticAdjoint
+from supple.core.adjoint.quantities import Derivation
 from supple.core.integrators import (
     BDF2,
     SDIRK2,
@@ -18,7 +20,8 @@ from supple.core.integrators import (
     SymplecticEuler,
 )
 from supple.core.materials import CorotatedLinear, Material, StableNeoHookean
-from supple.tests.core.adjoint.central_differences import Comparison, Values, outcome_of
+from supple.core.system import System
+from supple.tests.core.adjoint.central_differences import Values, compared
 from supple.verification.meshes import block
 
 MESH = block((1, 1, 2), (0.1, 0.1, 0.2), (0.0, 0.0, 0.3))
@@ -63,12 +66,7 @@ def pulled(given: Values, model: type[Material] = StableNeoHookean, limit: float
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_are_those_of_central_differences(steps: str) -> None:
-    integrator, options = STEPS[steps]
-
-    def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(simulate(pulled(given), integrator, **options))
-
-    Comparison(outcome, VALUES).check(spread=1e-6)
+    compared(pulled, steps, VALUES).check(spread=1e-6)
 
 
 @pytest.mark.parametrize("steps", STEPS)
@@ -84,16 +82,11 @@ def test_most_tets_have_flowed(steps: str) -> None:
 @pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
 @pytest.mark.parametrize("case", ["another model", "at the limit", "at once"])
 def test_gradients_know_every_branch_of_the_return_map(case: str, steps: str) -> None:
-    integrator, options = STEPS[steps]
     at_once = {"creep_time": 0.0} if case == "at once" else {}
     model = CorotatedLinear if case == "another model" else StableNeoHookean
     limit = 0.02 if case == "at the limit" else 1.5
     own = {name: VALUES[name] for name in ("young", "yield_stress", "hardening", "pin_path")}
-
-    def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(simulate(pulled(given | at_once, model, limit), integrator, **options))
-
-    Comparison(outcome, own).check(spread=1e-6)
+    compared(lambda v: pulled(v | at_once, model, limit), steps, own).check(spread=1e-6)
 
 
 def test_what_does_not_yield_has_the_gradients_of_what_cannot() -> None:
@@ -113,3 +106,76 @@ def test_an_equilibrium_after_flow_is_refused() -> None:
     young = torch.tensor(2e5, dtype=torch.float64, requires_grad=True)
     with pytest.raises(SceneError, match=r"equilibrium of plastic bodies.*depends on their path"):
         settle(pulled({"young": young}))
+
+
+COMPILED_PLASTIC_ADJOINT_MESH = block((1, 1, 2), (0.1, 0.1, 0.2))
+SECONDS = 0.01
+#: Limit, creep time, and by how much the tets have flowed before, in turn.
+CASES = {
+    "flowing": (1.5, 0.02, 0.05),
+    "at once": (1.5, 0.0, 0.05),
+    "at the limit": (0.07, 0.02, 0.05),
+    "beyond what is left": (0.0525, 0.0, 0.05),
+    "from rest": (1.5, 0.02, 0.0),
+}
+
+
+def gradients(
+    kind: type[PlasticAdjoint] | type[CompiledPlasticAdjoint], case: str
+) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """Return gradients with respect to positions, plastic strain and all quantities of the flow;
+    and which tets flow."""
+    limit, creep, before = CASES[case]
+    plasticity = Plasticity(
+        np.linspace(5e2, 5e4, len(COMPILED_PLASTIC_ADJOINT_MESH.tets)), 2e4, creep, limit
+    )
+    body = SoftBody(
+        COMPILED_PLASTIC_ADJOINT_MESH, StableNeoHookean(2e5, 0.35), plasticity=plasticity
+    )
+    system = System(Scene([body]), torch.device("cpu"), torch.float64)
+    leaves = {
+        "bodies[0].material.young": torch.tensor(2e5, dtype=torch.float64, requires_grad=True),
+        "bodies[0].mesh.vertices": torch.tensor(
+            COMPILED_PLASTIC_ADJOINT_MESH.vertices, requires_grad=True
+        ),
+    }
+    given = Derivation(system, leaves).quantities()
+    given = {name: own.detach().requires_grad_(own.requires_grad) for name, own in given.items()}
+    found = {name: torch.zeros_like(own) for name, own in given.items() if own.requires_grad}
+    random = torch.Generator().manual_seed(1)
+    stretch = torch.eye(3, dtype=torch.float64)
+    stretch += 0.12 * torch.randn(3, 3, generator=random).double()
+    positions = stretch @ torch.as_tensor(COMPILED_PLASTIC_ADJOINT_MESH.vertices.T.copy())
+    turned = torch.randn(len(COMPILED_PLASTIC_ADJOINT_MESH.tets), 3, 3, generator=random).double()
+    turned = torch.linalg.matrix_exp(turned - turned.mT) @ torch.diag(
+        torch.tensor([before, -before / 4, -before * 3 / 4], dtype=torch.float64).exp()
+    )
+    if before == 0.0:
+        turned = torch.eye(3, dtype=torch.float64).expand_as(turned)
+    # The strain of a bar has come to 0.052, on a longer way.
+    alpha = turned.new_full((len(COMPILED_PLASTIC_ADJOINT_MESH.tets), 1), 1.2 * before)
+    plastic = torch.cat([turned.flatten(1), alpha], dim=1).T.contiguous()
+    own = kind(system, given, found)
+    wanted = torch.randn(plastic.shape, generator=random).double()
+    if isinstance(own, CompiledPlasticAdjoint):
+        own._grad_plastic[0].copy_(wanted)
+    else:
+        own.grad_plastic = wanted.clone()
+    by_positions = own.enter(positions, plastic, SECONDS)
+    own.leave()
+    own.settle()
+    own.finish()
+    names = ("flow 0", "shape gradients 0")
+    flows = (own.grad_plastic - wanted).abs().sum(0) > 0.0
+    return [by_positions, own.grad_plastic, *(found[name] for name in names)], flows
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_flow_goes_back_as_autograd_says(case: str) -> None:
+    compiled, flows = gradients(CompiledPlasticAdjoint, case)
+    taped, _ = gradients(PlasticAdjoint, case)
+    assert float(flows.double().mean()) > 0.3
+    for own, expected in zip(compiled, taped, strict=True):
+        assert float(expected.norm()) > 0.0
+        rows, others = (part.reshape(-1, part.shape[-1]) for part in (own, expected))
+        assert bool(((rows - others).norm(dim=1) <= 1e-7 * others.norm(dim=1)).all())

@@ -10,9 +10,19 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Channel, Goals, Ground, InstabilityError, Scene, Simulator, SoftBody
+from supple.core import (
+    Channel,
+    Goals,
+    Ground,
+    InstabilityError,
+    Scene,
+    Simulator,
+    SoftBody,
+    SurfacePaint,
+)
 from supple.core.adjoint import settle, simulate
-from supple.core.adjoint.step_adjoint import StepAdjoint
+from supple.core.adjoint.explicit_run import StepAdjoint
+from supple.core.adjoint.tape import Gradients
 from supple.core.integrators import (
     BDF2,
     SDIRK2,
@@ -30,12 +40,16 @@ from supple.core.materials import (
     StableNeoHookean,
     StVenantKirchhoff,
 )
+from supple.core.potentials import TimeStep
+from supple.core.potentials.height_floor import HeightFloor
+from supple.core.system import System
 from supple.tests.core.adjoint.central_differences import (
     MESH,
     PINNED,
     STEPS,
     Comparison,
     Values,
+    compared,
     outcome_of,
 )
 from supple.verification.meshes import block
@@ -77,27 +91,20 @@ def bar(given: Values, model: type[Material] = StableNeoHookean) -> Scene:
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_are_those_of_central_differences(steps: str) -> None:
-    integrator, options = STEPS[steps]
-    Comparison(lambda v: outcome_of(simulate(bar(v), integrator, **options)), VALUES).check()
+    compared(bar, steps, VALUES).check()
 
 
 @pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
 @pytest.mark.parametrize("model", [NeoHookean, CorotatedLinear, StVenantKirchhoff, Linear])
 def test_every_model_has_gradients(model: type[Material], steps: str) -> None:
-    integrator, options = STEPS[steps]
-
-    def outcome(given: Values) -> list[torch.Tensor]:
-        return outcome_of(simulate(bar(given, model), integrator, **options))
-
     own = {name: VALUES[name] for name in ("young", "poisson", "initial_positions")}
-    Comparison(outcome, own).check()
+    compared(lambda v: bar(v, model), steps, own).check()
 
 
 def test_gradients_of_explicit_steps_know_a_keyed_stiffness() -> None:
-    integrator, options = STEPS["symplectic Euler"]
     keyed = {"stiffness": Channel([1.0, 2.0, 0.5])}
     own = {name: VALUES[name] for name in ("young", "stiffness_damping", "viscosity")}
-    Comparison(lambda v: outcome_of(simulate(bar(v | keyed), integrator, **options)), own).check()
+    compared(lambda v: bar(v | keyed), "symplectic Euler", own).check()
 
 
 CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.023))
@@ -228,3 +235,81 @@ def test_a_step_that_did_not_converge_gives_no_gradient(monkeypatch: Any) -> Non
     assert not frame.report.solver_statistics.converged
     with pytest.raises(InstabilityError, match=r"frame 1.*did not converge.*substeps"):
         frame.positions[0].sum().backward()
+
+
+SCENE_SETTINGS_CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.003))
+COUNT = len(SCENE_SETTINGS_CUBE.vertices)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "substeps"),
+    [
+        (ImplicitEuler(1e-10), 1),
+        (BDF2(1e-10), 2),
+        (SDIRK2(1e-10), 2),
+        (SymplecticEuler(), 16),
+        (Midpoint(), 16),
+    ],
+)
+def test_time_may_run_slower_and_vertices_start_by_themselves(
+    integrator: Integrator, substeps: int
+) -> None:
+    values: Values = {
+        "young": 2e4,
+        "initial_velocities": RANDOM.standard_normal((COUNT, 3)),
+        "targets": SCENE_SETTINGS_CUBE.vertices[:2] + 0.02 * RANDOM.standard_normal((4, 2, 3)),
+        "damping": 0.5,
+    }
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        body = SoftBody(
+            SCENE_SETTINGS_CUBE,
+            StableNeoHookean(given["young"]),
+            goals=Goals([0, 1], given["targets"], 0.9, 3.0, 0.3),
+            initial_velocities=given["initial_velocities"],
+            damping=given["damping"],
+        )
+        scene = Scene([body], time_scale=Channel([0.4, 0.6, 1.0]))
+        return outcome_of(simulate(scene, integrator, frames=3, substeps=substeps))
+
+    Comparison(outcome, values).check(least=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "substeps"), [(ImplicitEuler(1e-9), 8), (SymplecticEuler(), 16)]
+)
+def test_gradients_go_through_painted_friction(integrator: Integrator, substeps: int) -> None:
+    paint = SurfacePaint(
+        SCENE_SETTINGS_CUBE.vertices, SCENE_SETTINGS_CUBE.surface, np.linspace(0.2, 0.9, COUNT)
+    )
+    values: Values = {"friction": 0.3, "velocity": (0.9, 0.1, -0.5)}
+
+    def outcome(given: Values) -> list[torch.Tensor]:
+        body = SoftBody(SCENE_SETTINGS_CUBE, StableNeoHookean(2e4), friction_paint=paint, **given)
+        scene = Scene([body], ground=Ground(friction=0.25, distance=0.002))
+        return outcome_of(simulate(scene, integrator, frames=1, substeps=substeps))
+
+    Comparison(outcome, values).check(rel=1e-4, least=1e-6, spread=1e-6)
+
+
+@pytest.mark.parametrize("height", [1.0, 0.3, 0.1, -0.1])
+def test_flat_tets_are_pressed_as_steps_press_them(height: float) -> None:
+    body = SoftBody(block((2, 2, 2)), StableNeoHookean(1e4, 0.4))
+    system = System(Scene([body]), torch.device("cpu"), torch.float64)
+    gradients, part = Gradients(system, solved=True), system.solved_elasticities[0]
+    count = len(part.tets)
+    given = {
+        "gravity": torch.zeros(1, 3, dtype=torch.float64),
+        "mass": system.mass,
+        "factor 0": torch.ones(1, dtype=torch.float64),
+        "mu 0": torch.full((count,), float(part.material.mu), dtype=torch.float64),
+        "lam 0": torch.full((count,), float(part.material.lam), dtype=torch.float64),
+    }
+    at = system.rest_positions() * torch.tensor([[1.3], [1.6], [height]], dtype=torch.float64)
+    found = gradients.step_gradient(at, TimeStep(at, at, 1.0, 1.0, is_static=True), given, 0, 0.0)
+    floor = HeightFloor(
+        system.solved_elasticities, system.initial_positions, system.initially_inverted
+    )
+    expected = part.gradient(at) + floor.gradient(at)
+    assert bool(floor.gradient(at).any()) == (height < 0.2)
+    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-8)

@@ -224,10 +224,7 @@ def test_what_is_seen_of_a_body_may_be_what_is_matched_at_some_frames() -> None:
     begun = replace(bar(2e4).bodies[0], skin=skin)
     heard: list[tuple[float, float]] = []
     match = match_shape(
-        Scene([begun]),
-        [None, *wanted[1:]],
-        on_skin=True,
-        observe=lambda *now: heard.append(now),
+        Scene([begun]), [None, *wanted[1:]], on_skin=True, observe=lambda *now: heard.append(now)
     )
     np.testing.assert_allclose(match.young, [6e4], rtol=0.01)
     assert tuple(loss for loss, _ in heard) == match.losses

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from supple.core.geometry import cage_fit
-from supple.core.geometry.cage_fit import CAGE_WEIGHT, CageFit
+from supple.core.geometry.cage_fit import CAGE_WEIGHT, CageFit, harmonic_extension
 from supple.core.geometry.embedding import Embedding
+from supple.verification.meshes import irregular_block
 
 VERTICES, POINTS = 12, 60
 
@@ -82,3 +83,31 @@ def test_what_the_cage_follows_exactly_is_left_alone(refinement, places) -> None
     cage, _, normals = places
     found = CageFit(refinement, VERTICES).fitted(cage, refinement.interpolate(cage), normals)
     np.testing.assert_allclose(found, cage, atol=1e-14)
+
+
+def test_linear_values_are_found_exactly() -> None:
+    mesh = irregular_block((4, 4, 4))
+    wanted = mesh.vertices @ np.array([[2.0, 1.0], [-3.0, 0.0], [5.0, 0.0]]) + [7.0, -1.0]
+    boundary = np.unique(mesh.surface)
+    assert len(boundary) < len(mesh.vertices)
+    found = harmonic_extension(mesh, boundary, wanted[boundary])
+    np.testing.assert_allclose(found, wanted, atol=1e-9)
+
+
+def test_inside_nothing_is_beyond_the_values_on_the_boundary() -> None:
+    mesh = irregular_block((5, 5, 5), seed=3)
+    boundary = np.unique(mesh.surface)
+    values = np.random.default_rng(1).integers(0, 2, (len(boundary), 1)).astype(float)
+    found = harmonic_extension(mesh, boundary, values)
+    assert found.min() == 0.0
+    assert found.max() == 1.0
+    inside = np.setdiff1d(np.arange(len(mesh.vertices)), boundary)
+    assert np.ptp(found[inside]) < 0.9
+
+
+def test_a_boundary_of_which_nothing_is_known_lets_nothing_through(make_block) -> None:
+    """From end to end of a bar whose sides are free: linear all the same."""
+    mesh = make_block((8, 2, 2), (2.0, 0.5, 0.5))
+    ends = np.flatnonzero(np.isin(mesh.vertices[:, 0], (0.0, 2.0)))
+    found = harmonic_extension(mesh, ends, 3.0 * mesh.vertices[ends, :1])
+    np.testing.assert_allclose(found, 3.0 * mesh.vertices[:, :1], atol=1e-8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core.geometry.winding_number import solid_angle_fraction, winding_number
+from supple.core.geometry.winding_number import PointGrid, solid_angle_fraction, winding_number
 
 
 def exact(points, vertices, triangles):
@@ -63,3 +63,20 @@ def test_scale_and_place_do_not_matter(sphere, scale, shift) -> None:
     points = np.array([[0.0, 0, 0], [0.9, 0, 0], [1.1, 0, 0], [3.0, 3, 3]])
     found = winding_number(points * scale + shift, vertices * scale + shift, triangles)
     np.testing.assert_allclose(found, [1, 1, 0, 0], atol=0.1)
+
+
+@pytest.mark.parametrize("cell", [1e-9, 0.05, 0.3, 10.0])
+@pytest.mark.parametrize("flat", [False, True])
+def test_it_finds_all_points_in_each_box_once(cell, flat) -> None:
+    rng = np.random.default_rng(5)
+    points = rng.uniform(-1, 1, (400, 3)) * ([1, 1, 0] if flat else [1, 1, 1])
+    low = rng.uniform(-1.5, 1.0, (60, 3))
+    high = low + rng.uniform(0, 0.8, (60, 3))
+    found = [
+        (int(box), int(point))
+        for boxes, chunk in PointGrid(points, cell).pairs(low, high)
+        for box, point in zip(boxes, chunk, strict=True)
+    ]
+    inside = (points >= low[:, None]) & (points <= high[:, None])
+    expected = np.argwhere(inside.all(axis=2))
+    assert sorted(found) == [tuple(pair) for pair in expected.tolist()]

@@ -12,9 +12,9 @@ from supple.core.integrators import (
     Midpoint,
     RungeKutta4,
     SymplecticEuler,
-    explicit_step,
+    explicit_stepper,
 )
-from supple.core.integrators.explicit_step import ExplicitStep
+from supple.core.integrators.explicit_stepper import ExplicitStep
 from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.system import System
 from supple.tests.core.pretended_cuda import pretended_cuda
@@ -47,7 +47,7 @@ def scene(request: pytest.FixtureRequest, make_block, scheme) -> Scene:
 
 @pytest.fixture
 def captures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
+    monkeypatch.setattr(explicit_stepper, "CapturedStep", lambda step: step)
 
 
 @pytest.fixture(

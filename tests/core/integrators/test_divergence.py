@@ -9,8 +9,7 @@ import torch
 
 from supple.core import Contact, Scene, Simulator, SoftBody
 from supple.core.integrators import Automatic, SymplecticEuler
-from supple.core.integrators.contact_failures import DivergedStepError
-from supple.core.integrators.divergence import DivergenceCheck
+from supple.core.integrators.contact_failures import DivergedStepError, DivergenceCheck
 from supple.core.integrators.mesh_contact_step import MeshContactStep
 from supple.core.materials import StableNeoHookean
 from supple.core.system import System

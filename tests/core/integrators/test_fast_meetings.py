@@ -84,8 +84,7 @@ def throw(
     bodies: list[SoftBody], integrator: Integrator, frames: int = 2, spin: float = 0.0, **options
 ) -> np.ndarray:
     """The (B,) shares of the momentum along z that each body has in the end; checks that all is
-    there.
-    """
+    there."""
     simulator = flying(bodies, integrator, spin=spin, **options)
     start = momenta(simulator).sum(axis=0)
     for frame in simulator.run(frames):

@@ -11,22 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import (
-    Contact,
-    Ground,
-    Scene,
-    SceneError,
-    Simulator,
-    SoftBody,
-    Sphere,
-)
+from supple.core import Contact, Ground, Scene, SceneError, Simulator, SoftBody, Sphere
 from supple.core.geometry.embedding import embed
-from supple.core.integrators import (
-    ImplicitEuler,
-    Midpoint,
-    RungeKutta4,
-    SymplecticEuler,
-)
+from supple.core.integrators import ImplicitEuler, Midpoint, RungeKutta4, SymplecticEuler
 from supple.core.integrators.contact_failures import DivergedStepError
 from supple.core.integrators.explicit_stepper import ExplicitStepper
 from supple.core.kernels.barrier import surface_force

@@ -106,8 +106,7 @@ def held_and_left(strain: float, integrator: Integrator, **options: Any) -> tupl
 
 def plastic_strain(strain: float) -> float:
     """The plastic strain α of a bar that is held at a strain: α where E (|ε| − α) = Y + H α,
-    with the sign of ε.
-    """
+    with the sign of ε."""
     return math.copysign((YOUNG * abs(strain) - YIELD) / (YOUNG + HARDENING), strain)
 
 

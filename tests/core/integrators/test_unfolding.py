@@ -107,10 +107,7 @@ def test_what_cannot_be_unfolded_is_said_to_be_caught(make_block) -> None:
 
 def test_a_run_that_is_resumed_while_it_unfolds_gives_the_same_bits(make_block) -> None:
     scene = Scene([_crumpled(make_block, 5, 0.49)], gravity=WEIGHTLESS)
-    whole, resumed = (
-        Simulator(scene, ImplicitEuler()),
-        Simulator(scene, ImplicitEuler()),
-    )
+    whole, resumed = (Simulator(scene, ImplicitEuler()), Simulator(scene, ImplicitEuler()))
     for frame in whole.run(MAX_FRAMES):
         if frame.report.unfolding:
             break

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Damage a job folder that has four frames of five: all that a disk, an editor, a synchronizing
-program or somebody hostile may do to each of its files. The same at every run.
-"""
+program or somebody hostile may do to each of its files. The same at every run."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from supple.core.job.files import read_json, write_json
 from supple.core.job.scene_file import decode, encode
 from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.core.scene.contact_settings import Contact, PairFriction
-from supple.core.scene.force_fields import Absorber, ForceField
+from supple.core.scene.forces import Absorber, ForceField
 from supple.core.scene.integrator_table import INTEGRATORS
 
 from ..boxes import BOX_TRIANGLES, box_corners
@@ -50,12 +50,7 @@ def test_settings_of_a_file_that_asks_for_single_precision_are_read_without_it()
 
 
 def test_a_scene_comes_back_from_the_folder_as_it_was(make_block, tmp_path: Path) -> None:
-    settings = Settings(
-        *(12, 1 / 30, 5),
-        device="cpu",
-        integrator="bdf2",
-        step_tolerance=1e-5,
-    )
+    settings = Settings(*(12, 1 / 30, 5), device="cpu", integrator="bdf2", step_tolerance=1e-5)
     Job.create(tmp_path / "job", _scene(make_block), settings)
     read = Job(tmp_path / "job")
     assert read.settings == settings

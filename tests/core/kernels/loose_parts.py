@@ -17,7 +17,7 @@ from supple.core.kernels.contact_constraints import (
     write_pairs,
 )
 from supple.core.kernels.continuous_collision import CandidateStencils, distances
-from supple.core.potentials.contact.topology import Topology, topology
+from supple.core.potentials.contact.surface import Topology, topology
 
 OBJECTS = 3
 TRIANGLES = np.arange(9, dtype=np.int32).reshape(3, 3)

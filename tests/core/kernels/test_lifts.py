@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from supple.core.kernels.ground_path import carriers, lift, solve
-from supple.core.kernels.obstacle_points import EmbeddedGround
+from supple.core.kernels.obstacles import EmbeddedGround
 
 COUNT, POINTS, DISTANCE, GROUND = 12, 40, 0.01, 0.3
 HELD = 5

@@ -18,7 +18,7 @@ from supple.core.kernels.rest_distance import (
     nearest_square,
     shortening,
 )
-from supple.core.potentials.contact.topology import Topology, topology
+from supple.core.potentials.contact.surface import Topology, topology
 from supple.tests.core.toolkit import ipctk
 
 DHAT, JOINED = 0.1, np.ones((1, 1), dtype=bool)

@@ -21,9 +21,11 @@ from supple.core import (
     tetrahedralize,
 )
 from supple.core.integrators import SymplecticEuler
-from supple.core.materials import NeoHookean, StableNeoHookean, StVenantKirchhoff
+from supple.core.materials import MODELS, Linear, NeoHookean, StableNeoHookean, StVenantKirchhoff
 from supple.tests.core.balls import ball_surface, soft_ball
 from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
+from supple.verification.felupe_rest import rest_positions
+from supple.verification.laws import law_of
 from supple.verification.meshes import graded_ball
 
 
@@ -184,3 +186,33 @@ def test_fields_pull_as_they_do_where_a_body_rests(make_block) -> None:
     force = torch.zeros_like(positions)
     system.add_forces(positions, torch.zeros_like(positions), force)
     assert float((force * system.inverse_mass).norm(dim=0).max()) < 1e-6
+
+
+DENSITY, GRAVITY = 1000.0, 9.81
+
+
+@pytest.mark.parametrize("poisson", [0.3, 0.45])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_cantilever_bends_as_it_does_in_an_independent_code(
+    make_block, model: str, poisson: float
+) -> None:
+    mesh = make_block((8, 2, 2), (0.8, 0.2, 0.2))
+    clamped = np.flatnonzero(mesh.vertices[:, 0] == 0.0)
+    body = SoftBody(mesh, MODELS[model](2e5, poisson), DENSITY, pinned=clamped)
+    rest = Simulator(Scene([body], gravity=(0.0, 0.0, -GRAVITY))).settle()
+    weight = (0.0, 0.0, -DENSITY * GRAVITY)
+    expected = rest_positions(mesh, clamped, law_of(model, 2e5, poisson), weight)
+    deflection = float(np.abs(expected - mesh.vertices).max())
+    assert deflection > 0.2  # far from small strain
+    np.testing.assert_allclose(rest.positions[0].numpy(), expected, atol=1e-6 * deflection)
+
+
+def test_the_linear_cantilever_sinks_as_in_another_independent_code(make_block) -> None:
+    # On this mesh, of its tip on average, in metres.
+    mesh = make_block((8, 2, 2), (0.8, 0.2, 0.2))
+    clamped = np.flatnonzero(mesh.vertices[:, 0] == 0.0)
+    body = SoftBody(mesh, Linear(2e5, 0.3), DENSITY, pinned=clamped)
+    rest = Simulator(Scene([body], gravity=(0.0, 0.0, -GRAVITY))).settle()
+    tip = mesh.vertices[:, 0] == 0.8
+    sunk = (mesh.vertices - rest.positions[0].numpy())[tip, 2]
+    assert sunk.mean() == pytest.approx(0.412614559, rel=1e-6)

@@ -163,12 +163,7 @@ def two_pieces() -> TetMesh:
 def test_a_piece_that_nothing_carries_slows_down_against_the_world(integrator, substeps) -> None:
     path = line(VERTICES[FOOT], 12.0 * FRAME_TIME * np.arange(13))
     own = SoftBody(
-        two_pieces(),
-        STIFF,
-        pinned=FOOT,
-        pin_path=path,
-        damping=DAMPING,
-        velocity=(12.0, 0.0, 0.0),
+        two_pieces(), STIFF, pinned=FOOT, pin_path=path, damping=DAMPING, velocity=(12.0, 0.0, 0.0)
     )
     frame = run(Scene([own], gravity=WEIGHTLESS), integrator, substeps, 12)
     carried, free = frame.velocities[0].split(len(VERTICES))

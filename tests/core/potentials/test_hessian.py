@@ -11,8 +11,7 @@ from supple.core import Scene, SoftBody, TetMesh
 from supple.core.assembly import block_matrix
 from supple.core.assembly.block_matrix import CORNER_PAIRS, BlockMatrix, BlockPattern
 from supple.core.assembly.tets import Tets
-from supple.core.kernels.elasticity import Constants, has_kernel
-from supple.core.kernels.hessian import HessianKernel
+from supple.core.kernels.elasticity import Constants, HessianKernel, has_kernel
 from supple.core.materials import (
     AsRigidAsPossible,
     CorotatedLinear,
@@ -23,7 +22,7 @@ from supple.core.materials import (
     StVenantKirchhoff,
 )
 from supple.core.potentials import Elasticity, elasticity
-from supple.core.potentials.torch_elasticity import TorchHessian
+from supple.core.potentials.elasticity import TorchHessian
 from supple.core.system import System
 from supple.tests.core.dense import dense
 from supple.tests.core.smoothness import is_smooth

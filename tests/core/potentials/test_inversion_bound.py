@@ -9,7 +9,7 @@ from supple.core import Ground, Scene, Simulator, SoftBody
 from supple.core.integrators import ImplicitEuler
 from supple.core.materials import NeoHookean, StableNeoHookean
 from supple.core.potentials import Elasticity
-from supple.core.potentials.inversion_bound import MARGIN_RATIO, inversion_bound
+from supple.core.potentials.elasticity import MARGIN_RATIO, inversion_bound
 
 
 def _tets(count: int, seed: int) -> torch.Tensor:

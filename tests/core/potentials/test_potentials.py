@@ -7,7 +7,7 @@ import torch
 
 from supple.core import Ground, Scene, SoftBody, TetMesh
 from supple.core.materials import MODELS, Linear, NeoHookean, StableNeoHookean
-from supple.core.potentials import Elasticity, Potential
+from supple.core.potentials import Elasticity, Inertia, Potential, TimeStep
 from supple.core.system import System
 
 CPU = torch.device("cpu")
@@ -113,3 +113,20 @@ def test_bodies_of_one_model_share_one_potential_and_keep_their_own_stiffness(ma
 def test_bodies_of_different_models_each_get_their_own_potential(make_block) -> None:
     bodies = [SoftBody(make_block(), model(1e4, 0.3)) for model in (StableNeoHookean, NeoHookean)]
     assert len(System(Scene(bodies), CPU, torch.float64).elasticities) == 2
+
+
+MASS = torch.tensor([2.0, 3.0, 0.0], dtype=torch.float64)
+SECONDS, IMPULSE_TIME = 0.1, 0.04
+
+
+@pytest.mark.parametrize("impulse_time", [IMPULSE_TIME, torch.full((3,), IMPULSE_TIME).double()])
+def test_a_vertex_is_held_by_its_mass_over_the_step_and_the_time_of_impulses(impulse_time) -> None:
+    inertia, predicted = Inertia(MASS), torch.ones(3, 3, dtype=torch.float64)
+    inertia.begin_time_step(TimeStep(predicted - 1.0, predicted, SECONDS, impulse_time))
+    away = torch.tensor([[0.0, 3.0, 0.0], [0.0, 0.0, 1.0], [0.0, 4.0, 0.0]], dtype=torch.float64)
+    # 3 kg, 5 m from where it would be: m d / τσ in N, half of that times d in J.
+    stiffness = 3.0 / 0.004
+    assert float(inertia.energy(predicted + away)) == pytest.approx(0.5 * stiffness * 25.0)
+    expected = torch.zeros_like(away)
+    expected[:, 1] = stiffness * away[:, 1]
+    torch.testing.assert_close(inertia.gradient(predicted + away), expected)

@@ -21,11 +21,10 @@ from supple.core import (
     Stitches,
     SurfaceMesh,
 )
-from supple.core.integrators import ImplicitEuler
-from supple.core.integrators.choice import integrator_named
+from supple.core.integrators import ImplicitEuler, integrator_named
 from supple.core.materials import StableNeoHookean
 from supple.core.potentials.stitch_threads import StitchThreads
-from supple.core.scene.contact_distances import contact_distances
+from supple.core.scene.collision_points import contact_distances
 from supple.core.system import System
 from supple.tests.core.balls import ball_surface
 

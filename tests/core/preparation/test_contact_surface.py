@@ -19,17 +19,28 @@ from supple.core import (
     SurfaceMesh,
     TetMesh,
 )
+from supple.core.geometry.embedding import Embedding
 from supple.core.geometry.triangles import closest_points
 from supple.core.integrators import ImplicitEuler
 from supple.core.job.scene_file import decode, encode
 from supple.core.materials import NeoHookean
+from supple.core.meshing.surface import outward_normals
 from supple.core.preparation import tetrahedralize_scene as whole_scene
-from supple.core.preparation.contact_surface import refined, welded
+from supple.core.preparation.contact_surface import (
+    MAX_SPREAD,
+    boundary_surface,
+    crosses_itself,
+    exempt_crossings,
+    refined,
+    welded,
+    without_crossings,
+    without_torn_edges,
+)
 from supple.core.preparation.intersections import Surfaces, find_intersections
-from supple.core.preparation.surface_normals import outward_normals
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
 
 from ..balls import ball_surface, seen_points, soft_ball
+from ..meshing.meshes import box, with_shells
 from ..touching import check_apart, plate
 
 CROSSING = "collides as the visible mesh. Parts that intersect each other don't self-collide"
@@ -337,3 +348,158 @@ def test_welding_drops_triangles_that_become_lines() -> None:
     points = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0], [9, 9, 9]])
     joined = welded(ContactSurface(points, np.array([[0, 1, 2], [1, 2, 3]], dtype=np.int32)))
     assert joined.points.shape == (3, 3) and joined.triangles.shape == (1, 3)
+
+
+#: Two tetrahedra that have one edge in common, along z.
+MESH = TetMesh(
+    np.array(
+        [[0.0, 0, 0], [0, 0, 1], [1, 0.2, 0.5], [1, -0.2, 0.5], [-1, 0.2, 0.5], [-1, -0.2, 0.5]]
+    ),
+    np.array([[0, 1, 2, 3], [0, 1, 5, 4]]),
+)
+
+
+def embedded(points: np.ndarray, tets: list[int]) -> Embedding:
+    """In the tetrahedra that are named, whether or not points lie in them."""
+    corners = MESH.vertices[MESH.tets[tets]]
+    matrix = np.concatenate([corners, np.ones((len(tets), 4, 1))], axis=2).swapaxes(1, 2)
+    right = np.concatenate([points, np.ones((len(points), 1))], axis=1)
+    weights = np.linalg.solve(matrix, right[:, :, None])[:, :, 0]
+    return Embedding(MESH.tets[tets].astype(np.int32), weights)
+
+
+def test_ends_outside_of_their_tetrahedra_are_brought_into_one() -> None:
+    points = np.array([[0.01, 0.1, 0.5], [-0.01, 0.1, 0.5]])
+    edges, torn = np.array([[0, 1]]), embedded(points, [0, 1])
+    whole = without_torn_edges(torn, MESH, points, edges)
+    assert (whole.indices[0] == whole.indices[1]).all()
+    np.testing.assert_allclose(whole.interpolate(MESH.vertices), points, atol=1e-12)
+    # A strain of a tenth of one of them changes its length by no more than that.
+    moved = MESH.vertices * np.where(MESH.vertices[:, :1] > 0.0, [1.0, 1.1, 1.0], 1.0)
+    length, before = (
+        np.linalg.norm(np.diff(each.interpolate(moved), axis=0)) for each in (whole, torn)
+    )
+    assert abs(length - 0.02) < 0.1 * 0.02
+    assert before > 1.1 * 0.02
+
+
+def test_edges_that_are_not_torn_stay_as_they_are() -> None:
+    points = np.array([[0.3, 0.0, 0.5], [-0.3, 0.0, 0.5], [0.4, 0.01, 0.5]])
+    surface = embedded(points, [0, 1, 0])
+    assert without_torn_edges(surface, MESH, points, np.array([[0, 1], [0, 2]])) is surface
+
+
+def test_long_edges_show_no_tear() -> None:
+    for scale, is_kept in ((0.09, False), (0.11, True)):
+        x = 0.5 * scale * MESH.mean_edges.mean()
+        points = np.array([[x, 0.3, 0.5], [-x, 0.3, 0.5]])
+        torn = embedded(points, [0, 1])
+        assert (without_torn_edges(torn, MESH, points, np.array([[0, 1]])) is torn) == is_kept
+
+
+def test_a_point_goes_to_the_neighbour_that_tears_all_its_edges_least() -> None:
+    points = np.array([[0.002, 0.03, 0.5], [-0.002, 0.03, 0.5], [-0.2, 0.01, 0.5]])
+    edges = np.array([[0, 1], [1, 2]])
+    whole = without_torn_edges(embedded(points, [0, 1, 1]), MESH, points, edges)
+    assert (whole.indices == MESH.tets[1]).all()
+    assert MAX_SPREAD > 1.0
+
+
+def crossings(surface: ContactSurface) -> int:
+    """The number of crossings among triangles that do not go through their body."""
+    owner = np.zeros(len(surface.points), dtype=np.int32)
+    return len(find_intersections(Surfaces(surface.points, triangles_of(surface), owner)))
+
+
+def triangles_of(surface: ContactSurface) -> np.ndarray:
+    """Triangles that do not go through their own body."""
+    if surface.through_own is None:
+        return surface.triangles
+    return surface.triangles[~surface.through_own]
+
+
+def test_of_shells_that_overlap_what_does_not_cross_is_left() -> None:
+    one = box((0, 0, 0), (2, 2, 2), (8, 8, 8))
+    two = box((1.6, 0.3, 0.3), (3, 1.3, 1.3), (6, 5, 5))
+    points, triangles = with_shells(one, two)
+    surface = ContactSurface(points, triangles.astype(np.int32))
+    assert crossings(surface) > 0
+    left = without_crossings(surface)
+    assert crossings(left) == 0
+    assert 0.7 * len(triangles) < len(left.triangles) < len(triangles)
+    far = points[triangles].min(axis=1)[:, 0] > 2.3
+    assert far.sum() == (points[left.triangles].min(axis=1)[:, 0] > 2.3).sum()
+
+
+def test_what_lies_inside_of_the_material_goes_through() -> None:
+    one = box((0, 0, 0), (2, 2, 2), (8, 8, 8))
+    two = box((1.1, 0.3, 0.3), (3, 1.3, 1.3), (10, 5, 5))
+    points, triangles = with_shells(one, two)
+    exempted = exempt_crossings(ContactSurface(points, triangles.astype(np.int32)))
+    assert crossings(exempted) == 0
+    middles = points[triangles_of(exempted)].mean(axis=1)
+    in_one = ((middles > 0.01) & (middles < 1.99)).all(axis=1)
+    in_two = ((middles > [1.11, 0.31, 0.31]) & (middles < [2.99, 1.29, 1.29])).all(axis=1)
+    assert not in_one.any() and not in_two.any()
+    assert (middles[:, 0] > 2.9).any() and (middles[:, 0] < 0.1).any()
+    # Those outside stay, although they share points with what crosses.
+    beyond = [
+        (points[those].min(axis=1)[:, 0] > 2.04).sum()
+        for those in (triangles_of(exempted), triangles)
+    ]
+    assert beyond[0] == beyond[1] > 0
+
+
+def test_a_lid_in_a_socket_is_not_inside() -> None:
+    """The lid is open, and so is the socket: nothing is enclosed for certain."""
+    head, (points, faces) = (
+        box((0, 0, 0), (2, 2, 2), (8, 8, 8)),
+        box((0.6, 0.6, 1.5), (1.4, 1.4, 2.4), (4, 4, 4)),
+    )
+    lid = points, faces[points[faces].max(axis=1)[:, 2] > 1.6]
+    surface = ContactSurface(*(part for part in with_shells(head, lid)))
+    surface = ContactSurface(surface.points, surface.triangles.astype(np.int32))
+    outer = triangles_of(exempt_crossings(surface))
+    assert (surface.points[outer].mean(axis=1)[:, 2] > 2.3).any()
+
+
+def bow_tie(height: float = 0.0) -> ContactSurface:
+    """Two triangles that share a point and lie over each other, as offsets of a narrow bend do, and
+    one that is far away."""
+    points = [[0, 0, 0], [2, -1, 0], [2, 1, 0], [1.5, 0, height], [1.5, 3, height]]
+    points += [[9, 0, 0], [8, 1, 0], [9, 1, 1]]
+    triangles = np.array([[0, 1, 2], [0, 3, 4], [5, 6, 7]], dtype=np.int32)
+    return ContactSurface(np.array(points, dtype=float), triangles)
+
+
+def test_neighbours_that_lie_over_each_other_go_through_but_for_rounding() -> None:
+    for height in (0.0, 1e-7):
+        exempted = exempt_crossings(bow_tie(height))
+        assert exempted.through_own is not None
+        assert exempted.through_own.tolist() == [True, True, False]
+    apart = bow_tie(1e-3)
+    assert exempt_crossings(apart) is apart
+
+
+def test_what_touches_but_for_rounding_crosses() -> None:
+    """Parts of a mesh in single precision that meet in a plane."""
+    below = box((0, 0, 0), (1, 1, 1), (3, 3, 3))
+    for gap, crosses in ((0.0, True), (1e-7, True), (1e-4, False)):
+        above = box((0.3, 0.3, 1.0 + gap), (0.8, 0.8, 2), (2, 2, 2))
+        points, triangles = with_shells(below, above)
+        assert crosses_itself(ContactSurface(points, triangles.astype(np.int32))) is crosses
+
+
+def test_a_surface_that_does_not_cross_itself_stays_whole() -> None:
+    points, triangles = box((0, 0, 0), (2, 2, 2), (3, 3, 3))
+    surface = ContactSurface(points, triangles.astype(np.int32))
+    np.testing.assert_array_equal(without_crossings(surface).triangles, surface.triangles)
+    assert exempt_crossings(surface) is surface
+
+
+def test_the_boundary_of_tetrahedra_follows_their_vertices(make_block) -> None:
+    mesh: TetMesh = make_block((3, 3, 3))
+    surface = boundary_surface(mesh)
+    moved = np.random.default_rng(4).normal(size=mesh.vertices.shape)
+    corners = surface.embedding.interpolate(moved)[surface.triangles]
+    np.testing.assert_allclose(corners, moved[mesh.surface])

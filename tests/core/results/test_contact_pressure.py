@@ -6,16 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from supple.core import (
-    Contact,
-    Ground,
-    Scene,
-    SceneError,
-    Simulator,
-    SoftBody,
-    Sphere,
-    SurfaceMesh,
-)
+from supple.core import Contact, Ground, Scene, SceneError, Simulator, SoftBody, Sphere, SurfaceMesh
 from supple.core.integrators import XPBD, Automatic, ImplicitEuler, SymplecticEuler
 from supple.core.materials import StableNeoHookean
 from supple.core.results.contact_pressure import SurfaceForces, _Carriers

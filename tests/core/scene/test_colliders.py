@@ -19,7 +19,7 @@ from supple.core.integrators import (
     Integrator,
     RungeKutta4,
     SymplecticEuler,
-    explicit_step,
+    explicit_stepper,
 )
 from supple.core.materials import StableNeoHookean
 from supple.tests.core.pretended_cuda import pretended_cuda
@@ -205,9 +205,7 @@ def _dropped(make_block: MakeBlock, integrator: Integrator) -> Simulator:
 
 
 @pytest.mark.parametrize(
-    "integrator",
-    [Automatic(), RungeKutta4(), Adaptive()],
-    ids=lambda kind: type(kind).__name__,
+    "integrator", [Automatic(), RungeKutta4(), Adaptive()], ids=lambda kind: type(kind).__name__
 )
 def test_an_ellipsoid_dropped_on_a_sphere_comes_to_rest_on_it_and_is_never_inside(
     make_block, integrator
@@ -286,10 +284,7 @@ def _landing(make_block: MakeBlock, device: str, frames: int) -> torch.Tensor:
     """The end positions of an ellipsoid that has come down between two spheres."""
     mesh = _ellipsoid(make_block, (0.2, 0.1, 0.74))
     body = SoftBody(mesh, StableNeoHookean(3e4, 0.4), velocity=(0.0, 0.0, -3.0))
-    spheres = [
-        Sphere((0.0, 0.0, 0.0), 0.5, 0.4, 0.3, 5.0),
-        Sphere((0.7, 0.0, -0.1), 0.4, 0.0),
-    ]
+    spheres = [Sphere((0.0, 0.0, 0.0), 0.5, 0.4, 0.3, 5.0), Sphere((0.7, 0.0, -0.1), 0.4, 0.0)]
     simulator = Simulator(
         Scene([body], Ground(-0.4), colliders=spheres),
         SymplecticEuler(),
@@ -309,7 +304,7 @@ def test_torch_passes_agree_with_the_compiled_loops(make_block, request) -> None
 def test_nothing_on_a_cuda_device_meets_the_host(make_block, monkeypatch) -> None:
     expected = _landing(make_block, "cpu", 2)
     monkeypatch.setattr(simulator_module, "find_device", torch.device)
-    monkeypatch.setattr(explicit_step, "CapturedStep", lambda step: step)
+    monkeypatch.setattr(explicit_stepper, "CapturedStep", lambda step: step)
     with pretended_cuda():
         found = _landing(make_block, "cuda", 2)
     torch.testing.assert_close(found, expected, rtol=0, atol=1e-6)

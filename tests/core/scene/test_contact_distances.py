@@ -6,7 +6,7 @@ import pytest
 
 from supple.core import Collider, Contact, Ground, Scene, SoftBody, SurfaceMesh
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.contact_distances import contact_distances, ground_distance
+from supple.core.scene.collision_points import contact_distances, ground_distance
 from supple.verification.meshes import block
 
 TABLE = Collider([[-50.0, -50, 0], [50, -50, 0], [0, 90, 0]], [[0, 1, 2]])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Test that a value of the wrong kind is refused when a member of a scene gets it, in words that
-name it.
-"""
+name it."""
 
 from __future__ import annotations
 

@@ -48,9 +48,7 @@ def dask() -> Iterator[Any]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="counts processes by /proc")
-def test_threads_of_a_worker_do_runs_side_by_side_in_processes_of_their_own(
-    tmp_path: Path,
-) -> None:
+def test_threads_of_a_worker_do_runs_side_by_side_in_processes_of_their_own(tmp_path: Path) -> None:
     folder = make(SWEEP, SCENE, SETTINGS, tmp_path / "there")
     requests = [{"folder": str(folder), "index": k, "version": version()} for k in range(4)]
     with local_cluster(1, 2) as one_worker:

@@ -10,11 +10,9 @@ import numpy as np
 from supple.core import Collider, Contact, Scene, SoftBody, TetMesh
 from supple.core.kernels.collisions import POINT_EDGE, POINT_FACE, POINTS
 from supple.core.potentials.contact.barrier import ContactBarrier
-from supple.core.potentials.contact.detection import Detection
-from supple.core.potentials.contact.normal_collisions import NormalCollisions
-from supple.core.potentials.contact.stencils import Stencils
-from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.potentials.contact.topology import Points
+from supple.core.potentials.contact.collision_detection import Detection
+from supple.core.potentials.contact.normal_collisions import NormalCollisions, Stencils
+from supple.core.potentials.contact.surface import CollisionSurface, Points
 
 REACH, STIFFNESS = 0.05, 1e5
 GAP = 0.4 * REACH

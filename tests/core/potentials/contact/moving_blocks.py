@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from supple.core import Collider, Contact, Scene, SoftBody
-from supple.core.potentials.contact.broad_phase import BroadPhase, Sweep
-from supple.core.potentials.contact.candidates import Candidates
+from supple.core.potentials.contact.collision_detection import BroadPhase, Candidates, Sweep
 from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
 from supple.core.potentials.contact.surface import CollisionSurface
 from supple.verification.meshes import block

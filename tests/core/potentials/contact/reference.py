@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from supple.core.kernels.collisions import POINT_EDGE, POINT_FACE, POINTS
-from supple.core.potentials.contact.candidates import Candidates
+from supple.core.potentials.contact.collision_detection import Candidates
 from supple.core.potentials.contact.normal_collisions import NormalCollisions
-from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.potentials.contact.topology import Points
+from supple.core.potentials.contact.surface import CollisionSurface, Points
 from supple.tests.core.toolkit import ipctk
 
 #: Places on two edges in the names of ipctk's types, by code.

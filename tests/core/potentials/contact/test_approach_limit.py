@@ -6,8 +6,7 @@ import pytest
 
 from supple.core import Collider, Contact, Scene, SoftBody, TetMesh
 from supple.core.potentials.contact.approach_limit import COLLISIONS, ApproachLimit, PredictedMotion
-from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.potentials.contact.topology import Points
+from supple.core.potentials.contact.surface import CollisionSurface, Points
 from supple.tests.core.boxes import BOX_TRIANGLES, box_corners
 from supple.verification.meshes import block
 

@@ -10,7 +10,7 @@ from supple.benchmarks.fine_parts import _disc
 from supple.core import Collider, Scene, SoftBody, SurfaceMesh, TetMesh
 from supple.core.potentials.contact.clearance import LEAST_CLEARANCE, Clearance, Trajectory
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.contact_distances import contact_distances
+from supple.core.scene.collision_points import contact_distances
 from supple.core.scene.contact_settings import Contact
 from supple.verification.meshes import block
 

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 
 from supple.core import Collider, Contact, Scene, SoftBody
-from supple.core.potentials.contact.displacement_limit import (
+from supple.core.potentials.contact.surface import CollisionSurface, Points
+from supple.core.potentials.contact.truncated_motion import (
     MAX_DISPLACEMENT_RATIO,
     DisplacementLimit,
 )
-from supple.core.potentials.contact.surface import CollisionSurface
-from supple.core.potentials.contact.topology import Points
 from supple.verification.meshes import block
 
 LARGE, SMALL = block((1, 1, 1), (10.0,) * 3), block((1, 1, 1), (0.01,) * 3, (-1.0, 0.0, 0.0))

@@ -41,12 +41,7 @@ def test_the_convergent_stiffness_lies_between_those_of_the_two_bodies() -> None
     scene.bodies.append(SoftBody(block(), StableNeoHookean(1e3, 0.3)))
     # Whatever else there is; and what touches a collider, or itself, is alone with it.
     expected = np.array(
-        [
-            [1e4, 2e5, 1e3, 1e4],
-            [2e5, 4e6, 2e4, 4e6],
-            [1e3, 2e4, 1e2, 1e2],
-            [1e4, 4e6, 1e2, 0.0],
-        ]
+        [[1e4, 2e5, 1e3, 1e4], [2e5, 4e6, 2e4, 4e6], [1e3, 2e4, 1e2, 1e2], [1e4, 4e6, 1e2, 0.0]]
     )
     np.testing.assert_allclose(contact_of(scene).barrier.stiffness, expected)
 

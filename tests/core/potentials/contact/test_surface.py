@@ -34,8 +34,7 @@ def surface_of(scene: Scene) -> CollisionSurface:
 
 def bodies(embedded: bool = True) -> list[SoftBody]:
     """Two bodies: the boundary of the first touches, with a vertex inside; the second has a
-    surface around it.
-    """
+    surface around it."""
     around = ContactSurface(OCTAHEDRON, EIGHT) if embedded else None
     first = SoftBody(block((2, 2, 2)), name="Jelly")
     second = SoftBody(block((1, 2, 1), origin=(2.0, 0.0, 0.0)), contact_surface=around, name="Cake")
