@@ -47,10 +47,13 @@ def outcome_of(frames: list[Frame]) -> list[Tensor]:
 
 
 def compared(
-    scene_of: Callable[[Values], Scene], steps: str, values: Mapping[str, Any], **more: Any
+    scene_of: Callable[[Values], Scene],
+    steps: tuple[Integrator, Values],
+    values: Mapping[str, Any],
+    **more: Any,
 ) -> Comparison:
-    """A comparison for scenes that one of ``STEPS`` simulates; ``more`` replaces its options."""
-    integrator, options = STEPS[steps]
+    """A comparison for scenes that an integrator simulates; ``more`` replaces its options."""
+    integrator, options = steps
     return Comparison(
         lambda given: outcome_of(simulate(scene_of(given), integrator, **options | more)), values
     )

@@ -93,7 +93,7 @@ def driven(given: Values) -> Scene:
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_are_those_of_central_differences(steps: str) -> None:
-    compared(driven, steps, VALUES).check()
+    compared(driven, STEPS[steps], VALUES).check()
 
 
 def test_gradients_of_an_equilibrium_with_gas_and_wind() -> None:
@@ -126,7 +126,7 @@ def test_gradients_go_through_a_fluid(steps: str) -> None:
         fluid = Fluid(level=0.41, drag=2.0, damping=1.0)
         return Scene([body], gravity=given["gravity"], forces=[Wind((1.0, 0.0, 0.0)), fluid])
 
-    compared(floating, steps, FLOATING).check()
+    compared(floating, STEPS[steps], FLOATING).check()
 
 
 def test_gas_that_keeps_its_volume_lands_with_friction() -> None:
@@ -186,7 +186,7 @@ def shaded(given: Values) -> Scene:
 @pytest.mark.parametrize("steps", ["implicit Euler", "BDF2", "symplectic Euler"])
 def test_gradients_go_past_what_absorbs_fields(steps: str) -> None:
     """The absorbed share is constant from the beginning of each frame."""
-    compared(shaded, steps, SHADED, frames=3).check()
+    compared(shaded, STEPS[steps], SHADED, frames=3).check()
 
 
 def test_gradients_of_an_equilibrium_behind_a_wall(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,7 +66,7 @@ def pulled(given: Values, model: type[Material] = StableNeoHookean, limit: float
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_are_those_of_central_differences(steps: str) -> None:
-    compared(pulled, steps, VALUES).check(spread=1e-6)
+    compared(pulled, STEPS[steps], VALUES).check(spread=1e-6)
 
 
 @pytest.mark.parametrize("steps", STEPS)
@@ -86,7 +86,7 @@ def test_gradients_know_every_branch_of_the_return_map(case: str, steps: str) ->
     model = CorotatedLinear if case == "another model" else StableNeoHookean
     limit = 0.02 if case == "at the limit" else 1.5
     own = {name: VALUES[name] for name in ("young", "yield_stress", "hardening", "pin_path")}
-    compared(lambda v: pulled(v | at_once, model, limit), steps, own).check(spread=1e-6)
+    compared(lambda v: pulled(v | at_once, model, limit), STEPS[steps], own).check(spread=1e-6)
 
 
 def test_what_does_not_yield_has_the_gradients_of_what_cannot() -> None:

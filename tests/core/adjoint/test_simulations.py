@@ -91,20 +91,20 @@ def bar(given: Values, model: type[Material] = StableNeoHookean) -> Scene:
 
 @pytest.mark.parametrize("steps", STEPS)
 def test_gradients_are_those_of_central_differences(steps: str) -> None:
-    compared(bar, steps, VALUES).check()
+    compared(bar, STEPS[steps], VALUES).check()
 
 
 @pytest.mark.parametrize("steps", ["implicit Euler", "symplectic Euler"])
 @pytest.mark.parametrize("model", [NeoHookean, CorotatedLinear, StVenantKirchhoff, Linear])
 def test_every_model_has_gradients(model: type[Material], steps: str) -> None:
     own = {name: VALUES[name] for name in ("young", "poisson", "initial_positions")}
-    compared(lambda v: bar(v, model), steps, own).check()
+    compared(lambda v: bar(v, model), STEPS[steps], own).check()
 
 
 def test_gradients_of_explicit_steps_know_a_keyed_stiffness() -> None:
     keyed = {"stiffness": Channel([1.0, 2.0, 0.5])}
     own = {name: VALUES[name] for name in ("young", "stiffness_damping", "viscosity")}
-    compared(lambda v: bar(v | keyed), "symplectic Euler", own).check()
+    compared(lambda v: bar(v | keyed), STEPS["symplectic Euler"], own).check()
 
 
 CUBE = block((1, 1, 1), (0.1, 0.1, 0.1), (0.0, 0.0, 0.023))
