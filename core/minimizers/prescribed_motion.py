@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,8 @@ from .newton import Newton
 MAX_NEWTON_STEPS, STALL_LIMIT_STEPS = 60, 8
 # Below this step size bodies have to be given time to make way.
 BLOCKED_STEP_SIZE = 0.05
+# The most halvings of a step that ends where an energy is infinite.
+MAX_HALVINGS = 40
 # At the stall limit, less than this share of the whole displacement is no progress.
 MIN_PROGRESS_RATIO = 1e-3
 # The least distance of prescribed parts in activation distances, and in present minimum distances
@@ -181,10 +184,17 @@ class PrescribedMotion:
             ),
             self._objective.paths.max_step(positions, scale * displacement),
         )
+        for _ in range(MAX_HALVINGS):
+            if step_size < 1.0:
+                after = positions + step_size * scale * displacement
+                colliders = contact.colliders + step_size * scale * collider_displacement
+            # A step as long as the ground allows may end on it by rounding.
+            if math.isfinite(self._objective.energy_without_contact(after)):
+                break
+            step_size *= 0.5
+        else:
+            step_size, after, colliders = 0.0, positions, contact.colliders
         contact.limited_steps += step_size < 1.0
-        if step_size < 1.0:
-            after = positions + step_size * scale * displacement
-            colliders = contact.colliders + step_size * scale * collider_displacement
         contact.report_move(positions, after, colliders)
         contact.colliders = colliders
         return after, step_size
