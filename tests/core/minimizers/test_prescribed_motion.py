@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core import Collider, Contact, Scene, Simulator, SoftBody
+from supple.core import Collider, Contact, Ground, Scene, Simulator, SoftBody
+from supple.core.integrators import ImplicitEuler
 from supple.core.integrators.implicit_stepper import ImplicitStepper
 from supple.core.materials import StableNeoHookean
 from supple.core.minimizers import prescribed_motion
@@ -211,3 +212,24 @@ def test_what_is_blocked_is_named_in_the_frame_that_blocks_it() -> None:
     assert frame.report.solver_statistics.blocked == ("the pins of Jelly: Table is in the way",)
     assert contact_of(simulator).limited_steps > 0
     assert float(frame.positions[0][:, 2].min()) >= -0.53
+
+
+def test_a_step_that_ends_on_the_ground_by_rounding_is_halved(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The barrier is infinite there, and nothing after it would have a gradient."""
+    mesh = block((1, 1, 1), origin=(0.0, 0.0, 0.5))
+    scene = Scene([SoftBody(mesh, SOFT)], Ground(), contact=Contact(distance=REACH))
+    stepper = Simulator(scene, ImplicitEuler()).stepper
+    assert isinstance(stepper, ImplicitStepper) and stepper._prescribed_motion is not None
+    motion = stepper._prescribed_motion
+    positions = torch.from_numpy(mesh.vertices.T.copy())
+    motion._target, motion._collider_target = positions, np.empty((0, 3))
+    motion._contact.begin(None)
+    down = torch.zeros_like(positions)
+    down[2] = -0.5
+    monkeypatch.setattr(motion._objective.paths, "max_step", lambda *_: 1.0)
+    after, step_size = motion._move(positions, down, np.empty((0, 3)))
+    assert step_size == 0.5
+    assert after[2].min() == pytest.approx(0.25)
+    assert np.isfinite(motion._objective.energy_without_contact(after))
