@@ -56,8 +56,8 @@ def scenario(ui: Ui) -> Steps:
     middle = _points(cube).mean(axis=0)
     assert np.abs(middle - (0.5, 0.0, 2.0)).max() < 0.05, middle
     yield from ui.screenshot("followed")
-    yield from ui.find_button("supple.remove_control")
     with ui.context():
+        # It plays, and the sidebar is long: looking for a button takes minutes meanwhile.
         bpy.ops.supple.remove_control()
     assert _control(cube) is None and cube.supple.enabled
 
