@@ -203,9 +203,15 @@ def _relax_island(
         here, moved, changed, grown = _pass(*rows, *data)
         solved += int(here)
         total += grown
-        if moved == 0.0 or changed <= (CHANGE_RATIO * tolerance) ** 2 * total:
+        if _is_done(moved, changed, total, tolerance):
             break
     return solved
+
+
+@compiled()
+def _is_done(moved: float, changed: float, total: float, tolerance: float) -> bool:
+    """Whether a pass was the last of an island: see ``_pass``; ``total`` is Σ w F², in joules."""
+    return moved == 0.0 or changed <= (CHANGE_RATIO * tolerance) ** 2 * total
 
 
 @compiled(allocates=True)
@@ -269,10 +275,7 @@ def _relax_halves(
         solved += int(here + sums[0, 0] + sums[1, 0])
         total += grown + sums[0, 3] + sums[1, 3]
         changed += sums[0, 2] + sums[1, 2]
-        if (
-            moved + sums[0, 1] + sums[1, 1] == 0.0
-            or changed <= (CHANGE_RATIO * tolerance) ** 2 * total
-        ):
+        if _is_done(moved + sums[0, 1] + sums[1, 1], changed, total, tolerance):
             break
     return solved
 
@@ -288,10 +291,9 @@ def distribute(islands: Any, left_out: int, count: int) -> Any:
     """Return for each island (I,) one of ``count`` shares of the work: large islands first, each
     goes where there is the least so far. One island may be left out; its share is −1.
     """
-    shares = np.empty(len(islands.contact_offsets) - 1, np.int64)
+    shares = np.full(len(islands.contact_offsets) - 1, -1)
     work = np.zeros(count, np.int64)
     whole = islands.contact_offsets[-1] + islands.tet_offsets[-1]
-    shares[:] = -1
     for is_turn_of_large in (True, False):
         for island in range(len(shares)):
             if island == left_out:
