@@ -403,6 +403,11 @@ class System(Nodes):
         ground = self.obstacles.ground
         return None if ground is None else self.obstacles.lowest(positions) - ground.height
 
+    def is_above_ground(self, positions: Tensor) -> bool:
+        """Whether all contact points are above the ground at (3, N) positions, or there is none."""
+        height = self.minimum_ground_distance(positions)
+        return height is None or height > 0.0
+
 
 def _changing(potentials: Sequence[Potential]) -> list[PrescribedPotential]:
     prescribed = [part for part in potentials if isinstance(part, PrescribedPotential)]

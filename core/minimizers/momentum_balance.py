@@ -72,8 +72,7 @@ class MomentumBalance:
     def _is_path_free(self, positions: Tensor, moved: Tensor) -> bool:
         """Whether nothing is between two (3, N) places."""
         contact = self._objective.contact
-        height = self._objective.system.minimum_ground_distance(moved)
-        if height is not None and height <= 0.0:
+        if not self._objective.system.is_above_ground(moved):
             return False
         return contact is None or contact.collision_free_step_size(positions, moved) == 1.0
 

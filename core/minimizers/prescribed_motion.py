@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ from .newton import Newton
 MAX_NEWTON_STEPS, STALL_LIMIT_STEPS = 60, 8
 # Below this step size bodies have to be given time to make way.
 BLOCKED_STEP_SIZE = 0.05
-# The most halvings of a step that ends where an energy is infinite.
+# The most halvings of a step that ends below the ground.
 MAX_HALVINGS = 40
 # At the stall limit, less than this share of the whole displacement is no progress.
 MIN_PROGRESS_RATIO = 1e-3
@@ -188,8 +187,8 @@ class PrescribedMotion:
             if step_size < 1.0:
                 after = positions + step_size * scale * displacement
                 colliders = contact.colliders + step_size * scale * collider_displacement
-            # A step as long as the ground allows may end on it by rounding.
-            if math.isfinite(self._objective.energy_without_contact(after)):
+            # The straight way towards where a path along the ground ends may lead through it.
+            if self._objective.system.is_above_ground(after):
                 break
             step_size *= 0.5
         else:

@@ -214,7 +214,7 @@ def test_what_is_blocked_is_named_in_the_frame_that_blocks_it() -> None:
     assert float(frame.positions[0][:, 2].min()) >= -0.53
 
 
-def test_a_step_that_ends_on_the_ground_by_rounding_is_halved(
+def test_a_step_that_ends_on_the_ground_is_halved(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The barrier is infinite there, and nothing after it would have a gradient."""
