@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from .modifiers import find_modifier
 from .named import named
 from .playback import fields, fitted_cage, mesh_cache, refined_frames, retimed
 from .reports import outdated
-from .runs import STEP_SECONDS
+from .runs import SteppedWork
 from .steps import Steps, scaled
 
 #: Kinds of keys, with their names and descriptions.
@@ -43,7 +42,7 @@ _RELATIVE = "glTF, FBX, Alembic and USD files hold their motion."
 _WITH_MODIFIERS = "glTF, FBX (without Apply Modifiers), Alembic and USD files hold their motion."
 
 
-class Bake:
+class Bake(SteppedWork):
     """A bake of all bodies. All frames are read before any mesh changes: either every body is baked
     or none.
 
@@ -57,6 +56,7 @@ class Bake:
     """
 
     cancelling = "Press Esc to cancel. Nothing is baked then."
+    cancelled = "Cancelled. Nothing was baked."
 
     def __init__(self, context: bpy.types.Context, step: int = 1, kind: str = AUTOMATIC) -> None:
         if step < 1:
@@ -76,26 +76,10 @@ class Bake:
             self._refined.append(refined_frames.shown(obj))
         self._changed = "; ".join(outdated.changed_since(context, self._objects))
         self._notes = self._take_as_shown(context)
-        self._done = 0.0
-        self._fits = self._fitted()
-
-    def step(self) -> bool:
-        end = time.monotonic() + STEP_SECONDS
-        for done in self._fits:
-            self._done = done
-            if time.monotonic() > end:
-                return True
-        return False
-
-    def progress(self) -> float:
-        return self._done
+        self._steps = self._fitted()
 
     def describe(self) -> str:
         return "Fitting shape keys to the visible mesh"
-
-    def cancel(self) -> str:
-        self._fits.close()
-        return "Cancelled. Nothing was baked."
 
     def finish(self, context: bpy.types.Context) -> str:
         done: list[bpy.types.Object] = []

@@ -23,6 +23,7 @@ from .playback.mesh_cache import Playback
 from .properties import suited
 from .reports import ignored, intersections, notices, run_reports
 from .reports.run_reports import on_timeline
+from .steps import Steps
 from .worker import session, solver_environment
 from .worker.session import Session, State
 
@@ -59,6 +60,32 @@ class Work(Protocol):
 
     def finish(self, context: bpy.types.Context) -> str:
         """Concludes after the last step; returns the message for the user."""
+
+
+class SteppedWork:
+    """The part of ``Work`` that takes steps which pause; nothing changes before the last one.
+
+    ``cancelled`` is the message for the user who cancels.
+    """
+
+    cancelled: str
+    _steps: Steps[None]
+    _done = 0.0
+
+    def step(self) -> bool:
+        end = time.monotonic() + STEP_SECONDS
+        for done in self._steps:
+            self._done = done
+            if time.monotonic() > end:
+                return True
+        return False
+
+    def progress(self) -> float:
+        return self._done
+
+    def cancel(self) -> str:
+        self._steps.close()
+        return self.cancelled
 
 
 @runtime_checkable

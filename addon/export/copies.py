@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import time
-
 import bpy
 import numpy as np
 from mathutils import Matrix
@@ -16,7 +14,7 @@ from ..bake import own_mesh
 from ..modifiers import find_smooth
 from ..named import named
 from ..playback import fields
-from ..runs import STEP_SECONDS
+from ..runs import SteppedWork
 from ..steps import Steps, scaled
 from .motion import Motion, into, moving_bodies, sampled, why_none
 
@@ -24,7 +22,7 @@ from .motion import Motion, into, moving_bodies, sampled, why_none
 _READING_SHARE = 0.3
 
 
-class Copies:
+class Copies(SteppedWork):
     """Work that makes a plain copy of each moving body. Nothing changes before the last step.
 
     Args:
@@ -35,12 +33,12 @@ class Copies:
     """
 
     cancelling = "Press Esc to cancel. Nothing is made then."
+    cancelled = "Cancelled. Nothing was made."
 
     def __init__(self, context: bpy.types.Context) -> None:
         self.objects = moving_bodies(context)
         if reason := why_none(context):
             raise SuppleError(reason)
-        self._done = 0.0
         self._steps = self._work(context)
 
     def fit(self, obj: bpy.types.Object, motion: Motion) -> Steps[None]:
@@ -54,21 +52,6 @@ class Copies:
     def describe(self) -> str:
         """The activity for the status bar."""
         raise NotImplementedError
-
-    def step(self) -> bool:
-        end = time.monotonic() + STEP_SECONDS
-        for done in self._steps:
-            self._done = done
-            if time.monotonic() > end:
-                return True
-        return False
-
-    def progress(self) -> float:
-        return self._done
-
-    def cancel(self) -> str:
-        self._steps.close()
-        return "Cancelled. Nothing was made."
 
     def finish(self, context: bpy.types.Context) -> str:
         message = self.make(context)
