@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 import pytest
 
-from supple.addon import actions, bake_run
+from supple.addon import actions, bake_run, runs
 from supple.addon.bake_run import Bake
 from supple.addon.playback import mesh_cache
 from supple.addon.playback.fitted_cage import linear_refinement
@@ -141,7 +141,7 @@ def test_a_bake_that_looks_like_what_was_shown_says_nothing_of_it(ball, play):
 
 
 def test_a_bake_that_is_broken_off_leaves_all_as_it_was(ball, play, monkeypatch):
-    monkeypatch.setattr(bake_run, "STEP_SECONDS", 0.0)
+    monkeypatch.setattr(runs, "STEP_SECONDS", 0.0)
     subdivide(ball)
     play(3, wobble=True)
     scenes, objects, meshes = map(len, (bpy.data.scenes, bpy.data.objects, bpy.data.meshes))
