@@ -66,20 +66,22 @@ def _recorded(name: str) -> Any:
     )
 
 
-def _bounce_frequency_ratio(props: bpy.types.PropertyGroup) -> float:
-    # The panel reads it also for a stiffness or a density of 0, which is refused later.
-    young, density = max(props.young, 1e-3), max(props.density, 1e-3)
-    return bounce.frequency_ratio(young, props.poisson, density)
+def _elasticity(props: bpy.types.PropertyGroup) -> tuple[float, float, float]:
+    """Stiffness, Poisson's ratio and density of a body, for its rebound.
+
+    The panel also reads the rebound for a stiffness or a density of 0, which is refused later.
+    """
+    return max(props.young, 1e-3), props.poisson, max(props.density, 1e-3)
 
 
 def _bounciness(props: bpy.types.PropertyGroup) -> float:
-    return 100.0 * bounce.bounciness(props.loss_factor, _bounce_frequency_ratio(props))
+    return 100.0 * bounce.bounciness(props.loss_factor, *_elasticity(props))
 
 
 def _set_bounciness(props: bpy.types.PropertyGroup, percent: float) -> None:
     # Blender leaves the limits of such a property to it.
     share = 0.01 * min(max(percent, 1.0), 100.0)
-    props.loss_factor = bounce.loss_factor(share, _bounce_frequency_ratio(props))
+    props.loss_factor = bounce.loss_factor(share, *_elasticity(props))
 
 
 class SuppleAttachment(bpy.types.PropertyGroup):

@@ -220,8 +220,8 @@ MATERIAL = [
         "Rebound",
         number(100.0, 1.0, 100.0, subtype="PERCENTAGE", precision=0),
         "Height of the first bounce on a hard floor after a fall of 1 m, in percent. It follows "
-        "from the loss factor, and changing it changes the loss factor. Very soft bodies bounce "
-        "lower because they wobble",
+        "from stiffness and loss factor, and changing it changes the loss factor. Very soft bodies "
+        "go on wobbling, so no loss factor makes them bounce high",
         panel="material advanced",
         changes_frames=False,
     ),

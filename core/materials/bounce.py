@@ -51,21 +51,41 @@ def frequency_ratio(young: float, poisson: float, density: float) -> float:
     return math.pi / (seconds * _TWIST * wave_speed)
 
 
-def bounciness(loss_factor: float, ratio: float) -> float:
-    """Return the share of its height to which damping lets a body bounce back, from 0 to 1.
+def undamped_rebound(young: float, poisson: float, density: float) -> float:
+    """Return the share of its height to which a ball without damping bounces back from one metre.
+
+    The rest is left in vibrations: 0.9 (v/c)² times what comes back, of the landing speed v and the
+    speed c of shear waves. That is within 0.1 of dropped balls up to v = c (docs/physics.md).
+
+    Args:
+        young: Young's modulus in Pa, above 0.
+        poisson: Poisson's ratio.
+        density: in kg/m³, above 0.
+    """
+    squared_wave_speed = young / (2.0 * (1.0 + poisson) * density)
+    return 1.0 / (1.0 + 0.9 * LANDING_SPEED**2 / squared_wave_speed)
+
+
+def bounciness(loss_factor: float, young: float, poisson: float, density: float) -> float:
+    """Return the share of its height, from 0 to 1, to which a ball bounces back from one metre.
 
     Args:
         loss_factor: tan δ of the slowest vibration, 0 or more.
-        ratio: the ``frequency_ratio`` of its material.
+        young, poisson, density: in Pa, 1 and kg/m³.
     """
-    return math.exp(-math.pi * ratio * loss_factor)
+    ratio = frequency_ratio(young, poisson, density)
+    return undamped_rebound(young, poisson, density) * math.exp(-math.pi * ratio * loss_factor)
 
 
-def loss_factor(share: float, ratio: float) -> float:
-    """Return the loss factor with which a body bounces back to a share of its height.
+def loss_factor(share: float, young: float, poisson: float, density: float) -> float:
+    """Return the loss factor with which a ball bounces back to a share of its height.
+
+    It is 0 for shares that no damping lets it reach.
 
     Args:
         share: above 0, up to 1.
-        ratio: the ``frequency_ratio`` of its material.
+        young, poisson, density: in Pa, 1 and kg/m³.
     """
-    return max(0.0, -math.log(share) / (math.pi * ratio))
+    ratio = frequency_ratio(young, poisson, density)
+    damped = share / undamped_rebound(young, poisson, density)
+    return max(0.0, -math.log(damped) / (math.pi * ratio))

@@ -79,8 +79,8 @@ class Preset:
 
     @property
     def bounciness(self) -> float:
-        """The share of its height to which damping lets it bounce back."""
-        return bounciness(self.loss_factor, self.bounce_frequency_ratio)
+        """The share of its height to which it bounces back from one metre, at its real size."""
+        return bounciness(self.loss_factor, self.young / self.scale, self.poisson, self.density)
 
     @property
     def tenth_sag_height(self) -> float:
