@@ -19,6 +19,7 @@ from ..system import System
 from .contact_failures import unsupported_contact_reason
 from .explicit_integrators import SymplecticEuler
 from .explicit_stepper import ExplicitStepper
+from .impacts import CONTACT_STEPS, MAX_IMPACT_STEPS, WINDOW_RATIO
 from .implicit_integrators import SDIRK2, ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
@@ -37,6 +38,9 @@ COST_RATIO = 2.0
 # The largest SDIRK2 step, in radians of the slowest vibration: it keeps 0.9999 of the amplitude,
 # and the period is 0.6 % too long. And the most such steps a frame; more take too long.
 MAX_TURN_RAD, MAX_LIVELY_STEPS = 0.4, 6
+# Seconds of a short step of an impact, relative to a frame in free flight: it takes three times
+# the Newton iterations.
+IMPACT_COST_RATIO = 3.0
 # The least J = det F that explicit steps may bring tets to, or would in a frame more of the kind:
 # implicit steps that begin when they are flat come too late.
 MIN_VOLUME_RATIO = 0.05
@@ -50,7 +54,8 @@ class Automatic(Integrator):
     """Symplectic Euler takes the frames of soft and coarse bodies, if its many steps take no
     longer than ``COST_RATIO`` times implicit ones. Otherwise SDIRK2 takes as many steps as keep
     the slowest vibration, so that it is the same at any frame rate. One step a frame is enough if
-    the vibration is too fast for frames to show or surfaces touch; steps are short during impacts.
+    the vibration is too fast for frames to show or surfaces touch. Frames of an impact need short
+    steps: of symplectic Euler or of SDIRK2, whichever takes less time.
 
     A frame is first simulated without contact. If surfaces come close or a tet is flattened, the
     frame is repeated with contact after each step. Once explicit steps diverge, all later frames
@@ -64,25 +69,24 @@ class Automatic(Integrator):
             return SymplecticEuler().stepper(system, substeps)
         if obstacles.need_explicit_steps or is_stiff:
             return SDIRK2().stepper(system, substeps)
-        contact_free = self._make_contact_free_stepper(system, substeps)
-        if scene.contact is None and (substeps is not None or not _is_explicit(contact_free)):
-            return contact_free
-        return AutomaticStepper(contact_free, system, substeps)
-
-    def _make_contact_free_stepper(self, system: System, substeps: int | None) -> TimeStepper:
-        """The quickest lively method, contact left to others."""
-        records_positions = system.scene.contact is not None
         explicit: ExplicitStepper | None = None
         with suppress(InstabilityError):
+            records_positions = scene.contact is not None
             explicit = SymplecticEuler().contact_free_stepper(system, substeps, records_positions)
-        if explicit is not None and (substeps is not None or _is_quicker(system, explicit)):
-            return explicit
         if substeps is not None:
-            return SDIRK2().contact_free_stepper(system, substeps)
+            chosen = explicit or SDIRK2().contact_free_stepper(system, substeps)
+            return chosen if scene.contact is None else AutomaticStepper(chosen, system, substeps)
+        if explicit is not None and _is_quicker(system, explicit):
+            return AutomaticStepper(explicit, system, None)
         steps = _lively_steps(system)
         if steps is not None and explicit is not None and _is_quicker(system, explicit, steps):
-            return explicit
-        return SDIRK2().contact_free_stepper(system, None, steps or 1)
+            # Steps that pay off in free flight may take too long when surfaces collide.
+            return AutomaticStepper(explicit, system, None, takes_contact=False)
+        contact_free = SDIRK2().contact_free_stepper(system, None, steps or 1)
+        if explicit is None and scene.contact is None:
+            return contact_free
+        through_impacts = None if explicit is None else AutomaticStepper(explicit, system, None)
+        return AutomaticStepper(contact_free, system, None, through_impacts=through_impacts)
 
 
 class AutomaticStepper(TimeStepper):
@@ -91,13 +95,25 @@ class AutomaticStepper(TimeStepper):
     Args:
         contact_free: which does without contact, and records positions where there is.
         system, substeps: the arguments of ``Integrator.stepper``.
+        takes_contact: whether explicit steps take frames with contact, too.
+        through_impacts: the stepper of explicit frames in which an impact is seen, where they take
+            less time than implicit ones; None for ``contact_free`` alone.
     """
 
-    def __init__(self, contact_free: TimeStepper, system: System, substeps: int | None) -> None:
+    def __init__(
+        self,
+        contact_free: TimeStepper,
+        system: System,
+        substeps: int | None,
+        *,
+        takes_contact: bool = True,
+        through_impacts: AutomaticStepper | None = None,
+    ) -> None:
         super().__init__(contact_free.substeps, adapts=contact_free.adapts)
         self._contact_free, self._system = contact_free, system
-        self._chosen_substeps = substeps
-        self._current = contact_free
+        self._chosen_substeps, self._takes_contact = substeps, takes_contact
+        self._through_impacts = through_impacts
+        self._current: TimeStepper = contact_free
         self._clearance: Clearance | None = None
         if system.scene.contact is not None:
             self._clearance = Clearance(system.scene, system.meshes)
@@ -116,12 +132,9 @@ class AutomaticStepper(TimeStepper):
     @cached_property
     def with_contact(self) -> ExplicitStepper | None:
         """The stepper of explicit steps with contact; None if it does not support the scene."""
-        contact_free = self._contact_free
-        if not isinstance(contact_free, ExplicitStepper) or self._clearance is None:
+        if not _is_explicit(self._contact_free) or not self._takes_contact:
             return None
-        # Steps that pay off in free flight may take too long when surfaces collide.
-        is_quick = self._chosen_substeps is not None or _is_quicker(self._system, contact_free)
-        if not is_quick or unsupported_contact_reason(self._system):
+        if self._clearance is None or unsupported_contact_reason(self._system):
             return None
         stepper = SymplecticEuler().stepper(self._system, self._chosen_substeps)
         stepper.max_retries = CONTACT_RETRIES
@@ -145,6 +158,10 @@ class AutomaticStepper(TimeStepper):
             return self._advance_implicitly(state, FallbackReason.UNSTABLE)
         if not self._is_clear(state):
             return self._advance_with_contact(state, FallbackReason.CONTACT)
+        if isinstance(self._contact_free, ImplicitStepper):
+            through_impact = self._advance_through_impact(state, self._contact_free)
+            if through_impact is not None:
+                return through_impact
         try:
             after = self._contact_free.advance(self._without_contact(state))
         except InstabilityError as error:
@@ -213,11 +230,39 @@ class AutomaticStepper(TimeStepper):
 
     def _advance_implicitly(self, state: State, fallback: FallbackReason) -> State:
         stepper = self.damped if fallback == FallbackReason.UNSTABLE else self.implicit
+        through_impact = self._advance_through_impact(state, stepper)
+        if through_impact is not None:
+            return through_impact
         self._current = stepper
         why = fallback if _is_explicit(self._contact_free) else FallbackReason.NONE
         # Implicit steps bring animated objects to their targets, or report the obstacle.
         after = stepper.advance(replace(state, clocks=None))
         return replace(after, hindrance=why, clearance=0.0)
+
+    def _advance_through_impact(self, state: State, implicit: ImplicitStepper) -> State | None:
+        """Return an explicit frame in which an impact is seen. None where there is no impact, or
+        where the implicit stepper takes less time."""
+        stepper = self._through_impacts
+        if stepper is None:
+            return None
+        frame_seconds = self._system.frame_times.of(state.frame)
+        left, step, starts_in = state.impact_seconds, state.impact_step, 0.0
+        if left == 0.0:
+            impact = implicit.coming_impact(state)
+            if impact is None or impact.contact_seconds == 0.0:
+                return None
+            starts_in, step = impact.seconds, impact.contact_seconds / CONTACT_STEPS
+            left = starts_in + WINDOW_RATIO * impact.contact_seconds
+        touching = min(left, frame_seconds) - starts_in
+        short_steps = min(MAX_IMPACT_STEPS, math.ceil(touching / step))
+        if not _is_quicker_at_impact(self._system, stepper.substeps, short_steps):
+            return None
+        after = stepper.advance(replace(state, impact_seconds=0.0))
+        if after.gave_up:
+            return None
+        self._current = stepper.current
+        left = max(0.0, left - frame_seconds)
+        return replace(after, impact_seconds=left, impact_step=step if left else 0.0)
 
     def _give_up(self, state: State, error: InstabilityError) -> State:
         try:
@@ -275,6 +320,12 @@ def _is_quicker(system: System, explicit: ExplicitStepper, implicit_steps: int =
         step_s, frame_s, ratio = POSED_STEP_S, POSED_FRAME_S, POSED_COST_RATIO
     implicit_s = implicit_steps * _expected_s(frame_s, system)
     return explicit.substeps * _expected_s(step_s, system) <= ratio * implicit_s
+
+
+def _is_quicker_at_impact(system: System, explicit_steps: int, short_steps: int) -> bool:
+    """Whether an explicit frame takes no longer than the short implicit steps of an impact."""
+    implicit_s = IMPACT_COST_RATIO * short_steps * _expected_s(IMPLICIT_FRAME_S, system)
+    return explicit_steps * _expected_s(EXPLICIT_STEP_S, system) <= implicit_s
 
 
 def _lively_steps(system: System) -> int | None:

@@ -243,6 +243,19 @@ class ImplicitStepper(TimeStepper):
             impact = impacts.first(state, seconds, unhindered, collider_moves)
         return points, approach, *self._impact_step_size(state, seconds, impact, step_count)
 
+    def coming_impact(self, state: State) -> Impact | None:
+        """Return the first visible impact of the next frame; None without one, and for steps that
+        do not become short at impacts."""
+        if self._impacts is None:
+            return None
+        contact, frame = self._objective.contact, state.frame
+        seconds, collider_moves = self._system.frame_times.of(frame), None
+        if contact is not None:
+            surface = contact.surface
+            collider_moves = surface.colliders_at(frame, 1.0) - surface.colliders_in(state)
+        unhindered = self._unhindered.of(state, seconds, frame, 1.0)
+        return self._impacts.first(state, seconds, unhindered, collider_moves)
+
     @staticmethod
     def _impact_step_size(
         state: State, seconds: float, impact: Impact | None, step_count: int
