@@ -159,7 +159,7 @@ class AutomaticStepper(TimeStepper):
         if not self._is_clear(state):
             return self._advance_with_contact(state, FallbackReason.CONTACT)
         if isinstance(self._contact_free, ImplicitStepper):
-            through_impact = self._advance_through_impact(state, self._contact_free)
+            through_impact = self._advance_through_impact(state, self._contact_free, is_clear=True)
             if through_impact is not None:
                 return through_impact
         try:
@@ -230,7 +230,7 @@ class AutomaticStepper(TimeStepper):
 
     def _advance_implicitly(self, state: State, fallback: FallbackReason) -> State:
         stepper = self.damped if fallback == FallbackReason.UNSTABLE else self.implicit
-        through_impact = self._advance_through_impact(state, stepper)
+        through_impact = self._advance_through_impact(state, stepper, is_clear=False)
         if through_impact is not None:
             return through_impact
         self._current = stepper
@@ -239,11 +239,17 @@ class AutomaticStepper(TimeStepper):
         after = stepper.advance(replace(state, clocks=None))
         return replace(after, hindrance=why, clearance=0.0)
 
-    def _advance_through_impact(self, state: State, implicit: ImplicitStepper) -> State | None:
+    def _advance_through_impact(
+        self, state: State, implicit: ImplicitStepper, is_clear: bool
+    ) -> State | None:
         """Return an explicit frame in which an impact is seen. None where there is no impact, or
-        where the implicit stepper takes less time."""
+        where the implicit stepper takes less time.
+
+        Args:
+            is_clear: whether surfaces may stay apart in it.
+        """
         stepper = self._through_impacts
-        if stepper is None:
+        if stepper is None or not (is_clear or stepper.with_contact):
             return None
         frame_seconds = self._system.frame_times.of(state.frame)
         left, step, starts_in = state.impact_seconds, state.impact_step, 0.0
@@ -257,8 +263,12 @@ class AutomaticStepper(TimeStepper):
         short_steps = min(MAX_IMPACT_STEPS, math.ceil(touching / step))
         if not _is_quicker_at_impact(self._system, stepper.substeps, short_steps):
             return None
-        after = stepper.advance(replace(state, impact_seconds=0.0))
-        if after.gave_up:
+        start = replace(state, impact_seconds=0.0)
+        if is_clear:
+            after = stepper.advance(start)
+        else:
+            after = stepper._advance_with_contact(start, FallbackReason.CONTACT)
+        if after.gave_up or not _is_explicit(stepper.current):
             return None
         self._current = stepper.current
         left = max(0.0, left - frame_seconds)

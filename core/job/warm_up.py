@@ -71,7 +71,7 @@ def prepare_for(scene: Scene) -> None:
     _prepare(tiny_scenes.explicit_steps)
     if any(body.plasticity is not None for body in scene.bodies):
         _prepare(tiny_scenes.plasticity)
-    if any(body.target_volume is not None for body in scene.bodies):
+    if any(body.has_gas for body in scene.bodies):
         _prepare(tiny_scenes.gas)
     if any(body.changes_rest_shape for body in scene.bodies):
         _prepare(tiny_scenes.rest_shape)

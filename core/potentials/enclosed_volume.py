@@ -12,7 +12,9 @@ from torch import Tensor
 
 from ..assembly.block_matrix import CORNER_PAIRS, BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
+from ..compiled import runs_loops
 from ..errors import InstabilityError
+from ..kernels.enclosed_volume import add_area_vectors, volume_inside
 from ..math3.torch_matrices import segment_sums
 from .potential import PrescribedPotential, TimeStep
 
@@ -46,6 +48,8 @@ class EnclosedVolume:
         self._name, self._triangles, device = name, triangles, rest_positions.device
         self._corners = torch.as_tensor(triangles.T.astype(np.int64), device=device)
         self._sixths = torch.as_tensor(weights / 6.0).to(rest_positions)
+        # Unsigned, since a loop would ask of each signed index whether it counts from the end.
+        self._loop_triangles = np.ascontiguousarray(triangles.T.astype(np.uint32))
         corners = triangles.ravel()
         order = np.argsort(corners, kind="stable")
         vertices, starts = np.unique(corners[order], return_index=True)
@@ -61,7 +65,10 @@ class EnclosedVolume:
 
     def of(self, positions: Tensor) -> Tensor:
         """V in m³."""
-        return self.parts(positions).sum()
+        if not runs_loops(positions) or positions.requires_grad:
+            return self.parts(positions).sum()
+        arrays = self._loop_triangles, self._sixths.numpy(), positions.numpy()
+        return positions.new_tensor(volume_inside(*arrays))
 
     def parts(self, positions: Tensor) -> Tensor:
         """Return the (S,) parts of the volume V, in m³."""
@@ -70,6 +77,10 @@ class EnclosedVolume:
 
     def add_gradient(self, factor: Tensor, positions: Tensor, out: Tensor) -> None:
         """Adds a factor times the (3, N) gradient of V, in m², to ``out``."""
+        if runs_loops(positions):
+            arrays = self._loop_triangles, self._sixths.numpy(), positions.numpy()
+            add_area_vectors(float(factor), *arrays, out.numpy())
+            return
         a, b, c = (positions[:, corner] for corner in self._corners)
         areas = self._sixths * torch.linalg.cross(b - a, c - a, dim=0)
         forces = segment_sums(areas.T[self._around], self._offsets)
