@@ -387,8 +387,8 @@ def _corotated_edge_forces(
         i = _nearer_sum(_nearer_sum(i, i_c, j, last), i_c, j, last)
         i = _nearer_sum(_nearer_sum(i, i_c, j, last), i_c, j, last)
         slope = (i * i - i_c) * i - 2.0 * j
-        mu, by_sum = moduli[0, e], (moduli[1, e] * (i - 3.0) - 2.0 * moduli[0, e]) / slope
-        p, q, r = 2.0 * mu + by_sum * (i * i + i_c), 2.0 * by_sum * i, -2.0 * by_sum
+        mu, push = moduli[0, e], (moduli[1, e] * (i - 3.0) - 2.0 * moduli[0, e]) / slope
+        p, q, r = 2.0 * mu + push * (i * i + i_c), 2.0 * push * i, -2.0 * push
         separations[e] = 4.0 * slope / (i * i * i)
         set_column(out, e, _by_edges(a, c, m, p, q / 6.0, r))
 
