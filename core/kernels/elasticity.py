@@ -390,14 +390,14 @@ def _corotated_edge_forces(
         mu, push = moduli[0, e], (moduli[1, e] * (i - 3.0) - 2.0 * moduli[0, e]) / slope
         p, q, r = 2.0 * mu + push * (i * i + i_c), 2.0 * push * i, -2.0 * push
         separations[e] = 4.0 * slope / (i * i * i)
-        set_column(out, e, _by_edges(a, c, m, p, q / 6.0, r))
+        set_column(out, e, _edge_gradient(a, c, m, p, q / 6.0, r))
 
 
 @compiled(parallel=True)
 def _green_edge_forces(
     positions: Any, corners: Any, metric: Any, moduli: Any, kappa: float, out: Any
 ) -> None:
-    """The same for the law of St. Venant and Kirchhoff."""
+    """As ``_corotated_edge_forces``, for St. Venant–Kirchhoff."""
     for e in shared_range(corners.shape[1]):
         d, s, inverse_volume = (
             tet_edges(positions, corners, e),
@@ -410,7 +410,7 @@ def _green_edge_forces(
         mu, lam = moduli[0, e], moduli[1, e]
         compression = max(0.0, 1.0 - j)
         p, q = 0.5 * lam * (i_c - 3.0) - mu, -kappa / 864.0 * compression * compression
-        set_column(out, e, _by_edges(a, c, m, p, q / 6.0, mu))
+        set_column(out, e, _edge_gradient(a, c, m, p, q / 6.0, mu))
 
 
 @compiled(inline=True)
@@ -424,7 +424,7 @@ def _nearer_sum(i: Any, i_c: Any, j: Any, last: Any) -> Any:
 
 
 @compiled(inline=True)
-def _by_edges(a: Any, c: Any, m: Any, p: Any, q: Any, r: Any) -> Any:
+def _edge_gradient(a: Any, c: Any, m: Any, p: Any, q: Any, r: Any) -> Any:
     """p A + q cof D + r A M."""
     return add3(add3(scaled(p, a), scaled(q, c)), scaled(r, matmul3(a, m)))
 
