@@ -14,7 +14,7 @@ from supple.core.kernels.elasticity import MIN_SEPARATION, StretchKernel
 from supple.core.materials import (
     AsRigidAsPossible,
     CorotatedLinear,
-    Material,
+    StretchMaterial,
     StVenantKirchhoff,
 )
 
@@ -35,7 +35,7 @@ STRETCHES = {
 }
 
 
-def forces_by_svd(material: Material, f: np.ndarray, shapes: np.ndarray) -> np.ndarray:
+def forces_by_svd(material: StretchMaterial, f: np.ndarray, shapes: np.ndarray) -> np.ndarray:
     """V P times the shape gradients of corners 1 to 3, (M, 3, 3), by NumPy's singular vectors."""
     u, sigma, v = np.linalg.svd(f)
     # Rotations on both sides: the smallest stretch has the sign of J.
