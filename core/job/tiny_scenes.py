@@ -12,7 +12,7 @@ import numpy as np
 
 from ..geometry.embedding import embed
 from ..geometry.tet_mesh import TetMesh
-from ..materials import CorotatedLinear, StableNeoHookean
+from ..materials import CorotatedLinear, StableNeoHookean, StVenantKirchhoff
 from ..scene.channel import Channel
 from ..scene.contact_settings import Collider, Contact, ContactSurface, Ground
 from ..scene.forces import Absorber, ForceField, VelocityGrid
@@ -200,9 +200,14 @@ def constraints() -> None:
 
 
 def stretches() -> None:
-    from ..integrators import ImplicitEuler
+    from ..integrators import ImplicitEuler, SymplecticEuler
 
-    _simulate(Scene([replace(_tet(), material=CorotatedLinear())], Ground()), ImplicitEuler())
+    for material in (CorotatedLinear(), StVenantKirchhoff()):
+        _simulate(Scene([replace(_tet(), material=material)], Ground()), ImplicitEuler())
+    corotated = replace(_tet(), material=CorotatedLinear())
+    assert isinstance(corotated.mesh, TetMesh)
+    almost_a_line = corotated.mesh.vertices * np.array([1.0, 1e-3, 1e-3])
+    _simulate(Scene([replace(corotated, initial_positions=almost_a_line)]), SymplecticEuler())
 
 
 def noise() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from supple.core.integrators import mesh_contact_step
 from supple.core.job import tiny_scenes
-from supple.core.kernels import contact_relaxation
+from supple.core.kernels import contact_relaxation, elasticity
 from supple.core.potentials.contact import approach_limit, truncated_motion
 from supple.core.potentials.contact.clearance import Clearance
 from supple.core.potentials.contact.persistent_candidates import PersistentCandidates
@@ -121,3 +121,10 @@ def test_clearance_is_checked_along_curves_and_what_tets_hold_apart_on_them(
     monkeypatch.setattr(Clearance, "_hold_in", hold)
     tiny_scenes.clearance()
     assert (False, True) in checked
+
+
+def test_laws_in_the_stretches_go_by_invariants_and_by_singular_vectors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = "_green_edge_forces", "_corotated_edge_forces", "_write_separated"
+    assert called(monkeypatch, elasticity, names, tiny_scenes.stretches) == set(names)
