@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Find the pins, attachments and stitches that have let go, and the scene that remains then.
+"""Find the pins, attachments and stitches that hold, and the scene with these alone.
 
 This changes between frames: the free vertices, and all objects built on them.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -17,23 +18,27 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .errors import JobError
+from .geometry.rigid_fit import rigid_fits
 from .geometry.tet_mesh import TetMesh
-from .potentials.attachments import Attachments
+from .potentials.attachments import Attachments, places_in
 from .potentials.contact.surface import CollisionSurface
 from .potentials.goals import GoalSprings
 from .potentials.stitch_threads import StitchThreads
 from .preparation.intersections import Surfaces, find_close
-from .preparation.pins import bearing_count, held_vertices
+from .preparation.pins import anchored_paths, bearing_count, held_vertices, transfer_path
+from .scene.channel import Channel
 from .scene.collision_points import attached_pair, contact_distances
-from .scene.contact_settings import Attachment
+from .scene.contact_settings import Attachment, Collider
 from .scene.forces import Force
+from .scene.goals import Goals
 from .scene.scene import Scene
-from .scene.soft_body import SoftBody, start_positions
+from .scene.soft_body import SoftBody, skin_embedding_of, start_positions, tet_mesh_of
 from .scene.stitches import Release, Stitches
 from .state import State
 from .system import System
 
 Pair = tuple[int, int]
+_NO_PINS = np.empty(0, dtype=np.int32)
 
 # The least distance relative to the activation distance; closer bodies would be thrown apart by
 # the barrier.
@@ -63,6 +68,9 @@ def pairs_apart(
 
 Mask = NDArray[np.bool_]
 Forces = NDArray[np.float64]
+Points = NDArray[np.float64]
+#: (3, N) vertices of all bodies at each frame at which something has taken hold.
+Grips = dict[int, Points]
 
 
 @dataclass(frozen=True)
@@ -91,6 +99,15 @@ class _Hold:
         if self.release is None or self.release.force is None:
             return None
         return self.release.force / max(1, self.shares)
+
+    @property
+    def grips(self) -> tuple[int, ...]:
+        """Return the frames at which it takes hold again."""
+        return () if self.release is None else self.release.grips
+
+    def since(self, grips: Grips) -> int:
+        """Return the frame at which it has taken hold; 0 is the start."""
+        return max((frame for frame in self.grips if frame in grips), default=0)
 
 
 class Releases:
@@ -141,27 +158,52 @@ class Releases:
         for hold, forces in self._pulls(system, state, state.released):
             mask[hold.where] |= forces > (hold.force or np.inf)
         self._due(mask, state.frame)
+        for hold in self._holds:
+            mask[hold.where] &= state.frame not in hold.grips
+        for hold, _ in self._attached:
+            mask[hold.where.stop] &= state.frame not in hold.grips
         self._let_touch(system, state, mask)
         return mask
 
-    def check(self, mask: Mask | None) -> None:
-        """Check a mask of releases.
+    def grips(self, state: State, mask: Mask) -> Grips:
+        """Return the positions at which everything that holds has taken hold, when a frame begins
+        in a state.
+
+        Args:
+            mask: the holds that are released then.
+        """
+        grips = dict(state.grips)
+        if any(state.frame in hold.grips for hold in self._holds):
+            grips[state.frame] = state.positions.cpu().numpy().astype(np.float64)
+        used = {hold.since(grips) for hold in self._holds if not mask[hold.where].all()}
+        return {frame: grips[frame] for frame in sorted(used) if frame}
+
+    def bodies_gripped_at(self, frame: int) -> list[int]:
+        """Return the bodies whose pins, or attachments to colliders, take hold at a frame."""
+        bodies = [index for index, hold in enumerate(self._bodies) if frame in hold.grips]
+        return bodies + [each.body for hold, each in self._attached if frame in hold.grips]
+
+    def check(self, state: State) -> None:
+        """Check the releases and grips of a state.
 
         Raises:
-            JobError: when it is not of this scene.
+            JobError: when they are not of this scene.
         """
+        mask = state.released
         shape = None if mask is None else (mask.shape, mask.dtype.kind)
-        if shape != (((self._size,), "b") if self._holds else None):
+        are_known = {frame for hold in self._holds for frame in hold.grips}.issuperset(state.grips)
+        if shape != (((self._size,), "b") if self._holds else None) or not are_known:
             raise JobError("The checkpoint does not fit the releases of the scene. Simulate again.")
 
     def _due(self, mask: Mask, frame: int) -> Mask:
         """Return the mask with the parts that let go by a frame."""
         for hold in self._holds:
-            mask[hold.where] |= hold.release is not None and hold.release.is_due(frame)
+            mask[hold.where] |= hold.release is not None and not hold.release.holds_at(frame)
         return mask
 
     def names(self, before: Mask, after: Mask) -> tuple[str, ...]:
-        """Return the names of everything that has let go since."""
+        """Return the names of everything that has let go since. With the masks exchanged, these
+        are the names of everything that has taken hold."""
         bodies = self._scene.bodies
         holds = [
             (hold, f"the pins of {body.name}")
@@ -180,13 +222,14 @@ class Releases:
             if hold.count and after[hold.where].all() and not before[hold.where].all()
         )
 
-    def scene_of(self, mask: Mask | None) -> Scene:
-        """Return the scene without everything that has let go."""
+    def scene_of(self, mask: Mask | None, grips: Grips) -> Scene:
+        """Return the scene without everything that has let go, and with everything that has taken
+        hold again where it has."""
         if mask is None:
             return self._scene
-        bodies = [self._body(index, mask) for index in range(len(self._scene.bodies))]
+        bodies = [self._body(index, mask, grips) for index in range(len(self._scene.bodies))]
         attachments = [
-            replace(attachment, vertices=self._vertices(attachment)[~mask[hold.where]])
+            self._attachment(hold, attachment, ~mask[hold.where], grips)
             for hold, attachment in self._attached
             if not mask[hold.where.stop]
         ]
@@ -198,6 +241,28 @@ class Releases:
         others = [force for force in self._scene.forces if not isinstance(force, Stitches)]
         forces: list[Force] = [*others, *stitches]
         return replace(self._scene, bodies=bodies, attachments=attachments, forces=forces)
+
+    def _attachment(
+        self, hold: _Hold, attachment: Attachment, holding: Mask, grips: Grips
+    ) -> Attachment:
+        """Return an attachment with those of its vertices that it holds."""
+        vertices, since = self._vertices(attachment)[holding], hold.since(grips)
+        places = None
+        if since and attachment.joins_bodies:
+            other = attachment.other
+            points = self._positions(attachment.body, grips, since)[vertices]
+            positions = self._positions(other, grips, since)
+            places = places_in(self._scene.bodies[other], positions, points)
+        return replace(attachment, vertices=vertices, since=since, places=places)
+
+    def _positions(self, index: int, grips: Grips, since: int) -> Points:
+        """Return the (N, 3) vertices of a body at the frame at which something has taken hold; 0 is
+        the start."""
+        bodies = self._scene.bodies
+        if since == 0:
+            return start_positions(bodies[index])
+        first = sum(len(tet_mesh_of(body).vertices) for body in bodies[:index])
+        return grips[since][:, first : first + len(tet_mesh_of(bodies[index]).vertices)].T
 
     @property
     def _holds(self) -> list[_Hold]:
@@ -214,29 +279,66 @@ class Releases:
 
     # Bodies
 
-    def _body(self, index: int, mask: Mask) -> SoftBody:
-        body = self._scene.bodies[index]
-        released = [np.empty(0, dtype=np.int32)]
-        if mask[self._bodies[index].first]:
-            released.append(self._own_pins[index])
+    def _body(self, index: int, mask: Mask, grips: Grips) -> SoftBody:
+        body, hold = self._scene.bodies[index], self._bodies[index]
+        on_colliders = [
+            (each, attachment)
+            for each, attachment in self._attached
+            if attachment.body == index and attachment.to == "collider"
+        ]
+        holds = [hold, *(each for each, _ in on_colliders)]
+        if not any(mask[each.where].any() or each.since(grips) for each in holds):
+            return body
+        whole, parts = body, []
+        if mask[hold.first]:
             skin = None if body.skin is None else replace(body.skin, goals=None)
             body = replace(body, goals=None, skin=skin)
-        for hold, attachment in self._attached:
-            if attachment.body == index and attachment.to == "collider":
-                released.append(self._vertices(attachment)[mask[hold.where]])
-        return _without_pins(body, np.concatenate(released))
+        else:
+            since = hold.since(grips)
+            if since:
+                body = _with_gripped_goals(body, self._positions(index, grips, since), since)
+            parts.append(self._own_path(index, grips, since))
+        for hold, attachment in on_colliders:
+            vertices = self._vertices(attachment)[~mask[hold.where]]
+            # Each vertex follows the first that holds it.
+            for others, _ in parts:
+                vertices = vertices[~np.isin(vertices, others)]
+            since = hold.since(grips)
+            positions = self._positions(index, grips, since)
+            collider = self._scene.meshes[attachment.other]
+            path = _path_on(collider, whole, attachment.points, vertices, positions, since)
+            parts.append((vertices, path))
+        return _with_pins(body, parts)
+
+    def _own_path(
+        self, index: int, grips: Grips, since: int
+    ) -> tuple[NDArray[np.int32], Channel | None]:
+        """Return the pins of a body that do not stem from an attachment, and their path."""
+        body, pins = self._scene.bodies[index], self._own_pins[index]
+        if len(pins) == 0:
+            return pins, None
+        assert body.pinned is not None
+        path, is_own = body.pin_path, np.flatnonzero(np.isin(body.pinned, pins))
+        if path is not None:
+            path = path.mapped(lambda samples: samples[:, is_own])
+        if since == 0:
+            return pins, path
+        start = Channel.constant(start_positions(body)[pins])
+        after = _from_frame(path or start, since)
+        places = self._positions(index, grips, since)[pins]
+        moved = transfer_path(after.samples[0], after.samples, places)
+        return pins, _joined(path or start, Channel(moved, after.per_frame), since)
 
     @cached_property
     def _own_pins(self) -> list[NDArray[np.int32]]:
         """Return the pins of each body that do not stem from an attachment."""
-        pins = [
-            np.empty(0, dtype=np.int32) if body.pinned is None else body.pinned
-            for body in self._scene.bodies
-        ]
+        pins = [_NO_PINS if body.pinned is None else body.pinned for body in self._scene.bodies]
         for attachment in self._scene.attachments:
             if attachment.to == "collider":
-                others = self._vertices(attachment)
-                pins[attachment.body] = np.setdiff1d(pins[attachment.body], others)
+                shared = _NO_PINS if attachment.also_pinned is None else attachment.also_pinned
+                others = np.setdiff1d(self._vertices(attachment), shared)
+                body = attachment.body
+                pins[body] = pins[body][~np.isin(pins[body], others)]
         return pins
 
     # Forces
@@ -329,17 +431,86 @@ def _numbers(values: Tensor) -> Forces:
     return values.cpu().numpy()
 
 
-def _without_pins(body: SoftBody, released: NDArray[np.int32]) -> SoftBody:
-    """The body with some vertices that are pinned no more."""
-    if body.pinned is None or len(released) == 0:
+def _with_gripped_goals(body: SoftBody, positions: Points, frame: int) -> SoftBody:
+    """Return a body whose goals take hold of it at a frame.
+
+    Args:
+        positions: (N, 3) its vertices at that frame, in metres.
+    """
+    if body.goals is not None:
+        goals = _gripped_goals(body.goals, positions[body.goals.vertices], frame)
+        body = replace(body, goals=goals)
+    skin = body.skin
+    if skin is not None and skin.goals is not None:
+        points = skin_embedding_of(body).interpolate(positions)[skin.goals.vertices]
+        body = replace(body, skin=replace(skin, goals=_gripped_goals(skin.goals, points, frame)))
+    return body
+
+
+def _gripped_goals(goals: Goals, points: Points, frame: int) -> Goals:
+    """Return goals that are moved to points (P, 3) as a rigid whole at a frame, and go on from
+    there."""
+    after = _from_frame(goals.targets, frame)
+    rotations, offsets = rigid_fits(after.samples[0], points[None])
+    placed = after.samples[0] @ rotations[0].T + offsets[0]
+    moved = Channel(transfer_path(after.samples[0], after.samples, placed), after.per_frame)
+    return replace(goals, targets=_joined(goals.targets, moved, frame))
+
+
+def _path_on(
+    collider: Collider,
+    body: SoftBody,
+    points: NDArray[np.int32],
+    vertices: NDArray[np.int32],
+    positions: Points,
+    since: int,
+) -> Channel | None:
+    """Return the path of vertices (Q, 3) that keep their place on a collider from a frame on, as
+    ``pin_to_collider`` finds it from the start on; None where they stay there from the start.
+
+    Args:
+        points: of the body, which are attached; ``vertices`` carry them.
+        positions: (N, 3) vertices of the body at that frame, in metres.
+    """
+    after, start = _from_frame(collider.vertices, since), start_positions(body)[vertices]
+    if len(vertices) == 0 or (after.is_constant and since == 0):
+        return None
+    path = Channel.constant(positions[vertices])
+    if not after.is_constant:
+        seen = positions if body.skin is None else skin_embedding_of(body).interpolate(positions)
+        anchors = seen[points]
+        paths = anchored_paths(anchors, replace(collider, vertices=after))
+        path = Channel(transfer_path(anchors, paths, positions[vertices]), after.per_frame)
+    return path if since == 0 else _joined(Channel.constant(start), path, since)
+
+
+def _from_frame(channel: Channel, frame: int) -> Channel:
+    """Return the rest of a channel from a frame on."""
+    first = min(frame * channel.per_frame, len(channel.samples) - 1)
+    return Channel(channel.samples[first:], channel.per_frame)
+
+
+def _joined(before: Channel, after: Channel, frame: int) -> Channel:
+    """Return a channel up to a frame, then another one that begins there."""
+    per_frame = math.lcm(before.per_frame, after.per_frame)
+    early, late = (each.resampled(per_frame).samples for each in (before, after))
+    places = np.minimum(np.arange(frame * per_frame), len(early) - 1)
+    return Channel(np.concatenate([early[places], late]), per_frame)
+
+
+def _with_pins(body: SoftBody, parts: list[tuple[NDArray[np.int32], Channel | None]]) -> SoftBody:
+    """Return a body with these pins alone, each part with its path; None stays where it starts."""
+    if body.pinned is None:
         return body
-    mask = ~np.isin(body.pinned, released)
-    if body.pin_path is None:
-        return replace(body, pinned=body.pinned[mask])
-    path = body.pin_path.mapped(lambda samples: samples[:, mask])
+    pinned = np.concatenate([_NO_PINS, *(vertices for vertices, _ in parts)])
+    if body.pin_path is None and all(path is None for _, path in parts):
+        return replace(body, pinned=pinned)
     # It began at the position of its pins, regardless of its present holds.
     start = start_positions(body)
-    return replace(body, pinned=body.pinned[mask], pin_path=path, initial_positions=start)
+    paths = [path or Channel.constant(start[vertices]) for vertices, path in parts]
+    none = Channel.constant(np.empty((0, 3)))
+    path = Channel.side_by_side([none, *paths])
+    return replace(body, pinned=pinned, pin_path=path, initial_positions=start)
 
 
 def _threads(stitches: Stitches) -> NDArray[np.int32]:

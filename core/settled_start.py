@@ -71,7 +71,7 @@ def settle_start(
         simulator: at its start.
         report: is called with the names of these bodies before each solve.
     """
-    scene, state = simulator.scene, simulator.state
+    scene, state = simulator.system.scene, simulator.state
     simulator.system.go_to(0, 0.0)
     slices = simulator.system.body_slices()
     starts = [state.positions[:, where].T.double().cpu().numpy() for where in slices]
@@ -120,7 +120,7 @@ class _Resting:
     """
 
     def __init__(self, simulator: Simulator, starts: list[Points], down: Points) -> None:
-        self._scene, self._starts, self._down = simulator.scene, starts, down
+        self._scene, self._starts, self._down = simulator.system.scene, starts, down
         system = simulator.system
         self._diagonals = [mesh.diagonal for mesh in system.meshes]
         self._slices = system.body_slices()
@@ -219,7 +219,7 @@ def _uncoupled(scene: Scene, resting: set[int]) -> set[int]:
 def _equilibrium(simulator: Simulator, starts: list[Points], order: list[int]) -> list[Points]:
     """(N, 3) vertices at rest of each of some bodies; all others stay at their starts."""
     settled = Simulator(
-        _resting_scene(simulator.scene, starts, order),
+        _resting_scene(simulator.system.scene, starts, order),
         ImplicitEuler(),
         frame_time=simulator.frame_time,
         device="cpu",

@@ -25,7 +25,7 @@ from .integrators.unfolding import Unfolding
 from .minimizers.equilibrium import EXACT, StaticAccuracy, solve_static
 from .potentials.plastic_flow import ROWS
 from .preparation.prepared import prepare
-from .releases import Releases
+from .releases import Grips, Releases
 from .results.fields import fields_of
 from .scene import checks
 from .scene.scene import Scene
@@ -89,6 +89,8 @@ class Report:
     #: Constraints that were released completely at the start of the frame, such as ``the pins of
     #: Ball``.
     let_go: tuple[str, ...] = ()
+    #: Constraints that took hold again at the start of the frame.
+    took_hold: tuple[str, ...] = ()
 
     def record(self) -> dict[str, Any]:
         """As one flat JSON object."""
@@ -110,6 +112,7 @@ class Report:
             "because": self.because,
             "crossing": self.crossing,
             "let_go": self.let_go,
+            **({"took_hold": self.took_hold} if self.took_hold else {}),
         }
 
 
@@ -179,9 +182,10 @@ class Simulator:
         self._dtype, self._results = dtype, results
         self._releases = Releases(self.scene)
         self._released_names: tuple[str, ...] = ()
+        self._gripped_names: tuple[str, ...] = ()
         self._is_settled = False
         released = self._releases.at_start()
-        self._assemble(self._releases.scene_of(released))
+        self._assemble(self._releases.scene_of(released, {}))
         start = self.system.initial_state(self.stepper.substeps)
         #: The present state.
         self.state: State = replace(start, released=released)
@@ -201,9 +205,9 @@ class Simulator:
         Raises:
             JobError: if it does not fit the releases.
         """
-        self._releases.check(state.released)
-        if state.released is not None and not self._is_released(state.released):
-            self._assemble(self._releases.scene_of(state.released))
+        self._releases.check(state)
+        if state.released is not None and not self._holds_as(state.released, state.grips):
+            self._assemble(self._releases.scene_of(state.released, state.grips))
         self.state = state
 
     def restore(self, frame: int, arrays: dict[str, NDArray[Any]]) -> None:
@@ -224,25 +228,40 @@ class Simulator:
                 fitting(arrays, name, shape, kinds, what=what)
         self.go_on_from(self.state.restored(frame, arrays))
 
-    def _is_released(self, mask: NDArray[np.bool_]) -> bool:
-        """Whether a mask equals the releases so far."""
+    def _holds_as(self, mask: NDArray[np.bool_], grips: Grips) -> bool:
+        """Whether the present releases and grips are these."""
         assert self.state.released is not None
-        return bool((mask == self.state.released).all())
+        return bool((mask == self.state.released).all()) and set(grips) == set(self.state.grips)
 
     def _let_go(self) -> None:
         """Release the pins, goals, attachments and stitches that no longer hold when the next frame
-        begins."""
-        state, self._released_names = self.state, ()
+        begins, and let others take hold."""
+        state, self._released_names, self._gripped_names = self.state, (), ()
         released = self._releases.now(self.system, state)
-        if released is None or self._is_released(released):
+        if released is None:
+            return
+        grips = self._releases.grips(state, released)
+        if self._holds_as(released, grips):
             return
         assert state.released is not None
         self._released_names = self._releases.names(state.released, released)
-        self._assemble(self._releases.scene_of(released))
+        self._gripped_names = self._releases.names(released, state.released)
+        self._assemble(self._releases.scene_of(released, grips))
+        clocks = None if state.clocks is None else state.clocks.copy()
+        if clocks is not None:
+            # The motion of a grip begins now, whatever lagged before.
+            for body in self._releases.bodies_gripped_at(state.frame):
+                clocks[:, body] = 0.0, 1.0
         # Released parts may vibrate faster and touch other objects.
         substeps = max(state.substeps, self.stepper.substeps)
         self.state = replace(
-            state, released=released, substeps=substeps, clearance=0.0, previous=None
+            state,
+            released=released,
+            grips=grips,
+            clocks=clocks,
+            substeps=substeps,
+            clearance=0.0,
+            previous=None,
         )
         begin_frame(self.system, self.state)
 
@@ -321,6 +340,7 @@ class Simulator:
             because=state.hindrance.words,
             crossing=tuple(b.name for b in system.bodies if not (b.self_contact or b.is_sag_free)),
             let_go=self._released_names,
+            took_hold=self._gripped_names,
         )
         slices = system.body_slices()
         return Frame(

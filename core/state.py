@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -115,6 +115,8 @@ class State:
         plastic: (10, P) plastic strains in the order of ``PlasticFlow``; None without any.
         released: (H,) mask of released constraints in the order of ``Releases``; None where
             nothing may.
+        grips: (3, N) positions at each frame at which a constraint that holds has taken hold
+            again.
     """
 
     positions: Tensor
@@ -135,6 +137,7 @@ class State:
     clearance: float = 0.0
     plastic: Tensor | None = None
     released: NDArray[np.bool_] | None = None
+    grips: dict[int, NDArray[np.float64]] = field(default_factory=dict)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         arrays = {
@@ -164,6 +167,9 @@ class State:
             arrays["plastic"] = self.plastic.cpu().numpy()
         if self.released is not None:
             arrays["released"] = self.released
+        if self.grips:
+            arrays["grip_frames"] = np.array(list(self.grips))
+            arrays["grip_positions"] = np.stack(list(self.grips.values()))
         return arrays
 
     def restored(self, frame: int, arrays: dict[str, NDArray[Any]]) -> State:
@@ -182,6 +188,9 @@ class State:
         steps = fitting(arrays, "substeps", (), "iu")
         impact_seconds, impact_step = fitting(arrays, "impact", (2,), "f", (0.0, 0.0)).tolist()
         limit = fitting(arrays, "energy_limit", (), "f", math.nan)
+        frames = arrays.get("grip_frames", np.zeros(0, dtype=np.int64))
+        no_grips = np.zeros((0, *shape))
+        gripped = fitting(arrays, "grip_positions", (len(frames), *shape), "f", no_grips)
         if steps < 1:
             raise JobError(_MISFIT.format("the scene"))
         return State(
@@ -201,6 +210,7 @@ class State:
             clearance=float(fitting(arrays, "room", (), "f", 0.0)),
             plastic=None if plastic is None else torch.as_tensor(plastic).to(self.positions),
             released=arrays.get("released"),
+            grips=dict(zip(frames.tolist(), gripped, strict=True)),
         )
 
 

@@ -22,13 +22,16 @@ from .objects import can_collide, is_soft_body
 from .paint import group_members
 
 
-def captured_release(owner: str, switch: Channel, force: float) -> Release | None:
+def captured_release(
+    owner: str, switch: Channel, force: float, may_grip: bool = True
+) -> Release | None:
     """The release made of a switch that may be keyed and a break force; None where neither lets go.
 
     Args:
         owner: the attachment's name in messages.
-        switch: 1 while it holds, else 0, at each frame. The first 0 is for good.
+        switch: 1 while it holds, else 0, at each frame.
         force: in newtons; 0 is none.
+        may_grip: whether it takes hold again; else the first 0 is for good.
 
     Raises:
         CaptureError: when the force is negative.
@@ -38,9 +41,12 @@ def captured_release(owner: str, switch: Channel, force: float) -> Release | Non
         raise CaptureError(
             f"{owner}: the Break Force must be above 0 N, or 0 to never let go, and is {force:g} N."
         )
-    off = np.flatnonzero(switch.samples < 0.5)
-    frame = int(off[0]) if len(off) else None
-    return None if frame is None and force == 0.0 else Release(frame, force or None)
+    holds = switch.samples >= 0.5
+    # It holds before the first frame, so that a switch which is off there lets go at the start.
+    changes = np.flatnonzero(np.diff(holds, prepend=True)).tolist()
+    frame = changes[0] if changes else None
+    again = tuple(changes[1:]) if may_grip else ()
+    return None if frame is None and force == 0.0 else Release(frame, force or None, again)
 
 
 Objects = Sequence[bpy.types.Object]
@@ -70,7 +76,8 @@ class AttachmentReading:
             CaptureError: when it makes no sense.
         """
         switch = self.keyed["attached"].channel()
-        release = captured_release(self.owner, switch, self.force)
+        may_grip = isinstance(self.made, Attachment)
+        release = captured_release(self.owner, switch, self.force, may_grip)
         if isinstance(self.made, Attachment):
             return replace(self.made, release=release)
         try:

@@ -452,8 +452,8 @@ def _setting(owner: bpy.types.ID, path: str) -> bpy.types.Property:
 
 
 def switch_messages(obj: bpy.types.Object, frames: range) -> Iterator[str]:
-    """Yield messages about keys of attachments that have no effect: an attachment lets go once, and
-    for good.
+    """Yield messages about keys of attachments that have no effect: stitches let go once, and for
+    good.
 
     Args:
         obj: a soft body.
@@ -463,10 +463,13 @@ def switch_messages(obj: bpy.types.Object, frames: range) -> Iterator[str]:
         yield from _switch_messages(obj, "pinned", "Pinned", frames)
     for row, props in rows_of(obj.supple):
         path = f"{row}.attached" if row else "attached"
-        yield from _switch_messages(obj, path, f"Attached to {props.attach_to.name}", frames)
+        label = f"Attached to {props.attach_to.name}"
+        yield from _switch_messages(obj, path, label, frames, may_grip=not is_stitch(props))
 
 
-def _switch_messages(obj: bpy.types.Object, path: str, label: str, frames: range) -> Iterator[str]:
+def _switch_messages(
+    obj: bpy.types.Object, path: str, label: str, frames: range, may_grip: bool = True
+) -> Iterator[str]:
     curve = curve_of(obj, path)
     if curve is None:
         return
@@ -480,11 +483,14 @@ def _switch_messages(obj: bpy.types.Object, path: str, label: str, frames: range
             )
         return
     on = [frame for frame in range(off[0], frames[-1] + 1) if curve.evaluate(frame) >= 0.5]
-    if on:
+    if on and not may_grip:
         yield (
             f"{obj.name}: {label} is keyed on again at frame {on[0]}, which is ignored, since "
-            f"it has let go for good at frame {off[0]}. Remove the later key."
+            f"stitches let go for good, here at frame {off[0]}. Remove the later key, or choose "
+            "the type In Place."
         )
+    elif on:
+        return
     elif off[0] == frames[0]:
         yield (
             f"{obj.name}: {label} is already keyed off at the start frame {frames[0]} and "

@@ -44,7 +44,7 @@ class StepReport:
 
     Args:
         frames: their range and time, such as ``Frames 1 to 48 took 16 s``.
-        events: the attachments that let go.
+        events: the attachments that let go and that took hold.
         steps: the steps of the latest frame, such as ``Implicit Euler, 1 step per frame,
             4 iterations, 120 contacts, closest 0.31 mm``.
         warning: the problem, with the cure.
@@ -157,12 +157,13 @@ def _lost_energy(records: list[Record]) -> list[str]:
 
 
 def _let_go(records: list[Record], start_frame: int) -> list[str]:
-    """Releases, such as ``After frame 11, the pins of Ball let go``: frame 11 is the last that
-    they held."""
+    """Releases and grips, such as ``After frame 11, the pins of Ball let go``: frame 11 is the last
+    that they held."""
     return [
-        f"After frame {start_frame + record['frame'] - 1}, {what} let go"
+        f"After frame {start_frame + record['frame'] - 1}, {what} {verb}"
         for record in records
-        for what in record.get("let_go", ())
+        for member, verb in (("let_go", "let go"), ("took_hold", "took hold"))
+        for what in record.get(member, ())
     ]
 
 

@@ -48,7 +48,7 @@ def _break_force(name: str, panel: str, what: str, more: str = "") -> Setting:
         name,
         "Break Force",
         number(0.0, low=0.0, soft=(None, 1e4), precision=2, step=100),
-        f"Pull at which {what} let go for good, or 0 to never let go. 10 N carry 1 kg{more}",
+        f"Pull at which {what} let go, or 0 to never let go. 10 N carry 1 kg{more}",
         panel=panel,
         unit="N",
     )
@@ -131,7 +131,8 @@ ATTACHMENT = [
         "attached",
         "Attached",
         switch(True),
-        "Keep the attachment. When keyed off, the vertices let go at that frame for good",
+        "Keep the attachment. Keyed off, the vertices let go at that frame. Keyed on, they take "
+        "hold of the object where both are then. Stitches let go for good",
         is_keyed=True,
     ),
     _break_force(
@@ -383,8 +384,9 @@ PINS = [
         "pinned",
         "Pinned",
         switch(True),
-        "Keep the pins and goals. When keyed off, they let go at that frame for good, and the "
-        "body keeps its speed",
+        "Keep the pins and goals. Keyed off, they let go at that frame, and the body keeps its "
+        "speed. Keyed on, they take hold of the body where it is then, and follow the animation "
+        "from there",
         panel="pins",
         is_keyed=True,
     ),

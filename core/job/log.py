@@ -45,6 +45,7 @@ _MEMBERS: dict[str, Any] = {
     "because": str,
     "crossing": list[str],
     "let_go": list[str],
+    "took_hold": list[str],
     "most_work": str,
     "kinetic_energy": float | None,
     "elastic_energy": float | None,

@@ -144,25 +144,32 @@ def attached_vertices(scene: Scene, vertex_offsets: Sequence[int]) -> AttachedVe
             continue
         body, other = scene.bodies[attachment.body], scene.bodies[attachment.other]
         vertices = held_vertices(body, attachment)
-        anchors = _anchors(other, start_positions(body)[vertices])
+        places = attachment.places or places_in(
+            other, start_positions(other), start_positions(body)[vertices]
+        )
         parts.append(
             (
                 vertices + vertex_offsets[attachment.body],
-                anchors.indices + vertex_offsets[attachment.other],
-                anchors.weights,
+                places.indices + vertex_offsets[attachment.other],
+                places.weights,
             )
         )
     return AttachedVertices(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _anchors(body: SoftBody, points: NDArray[np.float64]) -> Embedding:
-    """Points (A, 3) among the tetrahedra of a body as it starts."""
+def places_in(
+    body: SoftBody, positions: NDArray[np.float64], points: NDArray[np.float64]
+) -> Embedding:
+    """Return points (A, 3) among the tetrahedra of a body whose vertices are at (N, 3) positions.
+
+    Raises:
+        SceneError: when a tetrahedron has no volume there.
+    """
     try:
-        mesh = tet_mesh_of(body)
-        return embed(mesh.with_vertices(start_positions(body)), points)
+        return embed(tet_mesh_of(body).with_vertices(positions), points)
     except SceneError as error:
         raise SceneError(
-            f"{body.name}: nothing can be attached to the shape it starts in ({error})"
+            f"{body.name}: nothing can be attached to the shape that it has then ({error})"
         ) from error
 
 

@@ -20,6 +20,7 @@ from ..scene.channel import Channel
 from ..scene.contact_settings import Attachment, Collider
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody, skin_embedding_of, start_positions, tet_mesh_of
+from ..scene.stitches import Release
 
 # A corner carries less of a point that lies on the face across from it.
 NEGLIGIBLE_WEIGHT = 1e-9
@@ -114,11 +115,11 @@ def _body_jumps(body: SoftBody, colliders: list[Collider]) -> Iterator[PinJump]:
     paths = [body.pin_path, *(goals.targets for goals in (body.goals,) if goals is not None)]
     if skin is not None:
         paths += [skin.pin_path, *(each.targets for each in (skin.goals,) if each is not None)]
-    last = None if body.release is None else body.release.frame
+    release = body.release or Release()
     jumps: dict[int, PinJump] = {}
     for path in paths:
         for jump in [] if path is None else path_jumps(body.name, path, rest, colliders):
-            if last is None or jump.frame <= last:
+            if release.holds_at(jump.frame - 1):
                 jumps.setdefault(jump.frame, jump)
     yield from (jumps[frame] for frame in sorted(jumps))
 
@@ -295,6 +296,8 @@ def pin_to_collider(body: SoftBody, points: NDArray[np.int32], collider: Collide
     """
     old_pins = np.zeros(0, dtype=np.int32) if body.pinned is None else body.pinned
     vertices = np.setdiff1d(attached_vertices(body, points), old_pins).astype(np.int32)
+    if len(vertices) == 0:
+        return body
     start = start_positions(body)
     is_still = body.pin_path is None and collider.vertices.is_constant
     prescribed = Channel.constant(start[vertices])

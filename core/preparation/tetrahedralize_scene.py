@@ -19,7 +19,7 @@ from ..geometry.triangles import compact_indices
 from ..meshing import tetrahedralize
 from ..meshing.report import report as report_mesh
 from ..meshing.surface import check_surface, default_edge_length, outward_normals
-from ..scene.contact_settings import ContactSurface
+from ..scene.contact_settings import Attachment, ContactSurface
 from ..scene.scene import Scene
 from ..scene.skin import Skin, SurfaceMesh
 from ..scene.soft_body import SoftBody
@@ -30,7 +30,7 @@ from .contact_surface import (
     without_crossings,
 )
 from .intersections import Surfaces, find_close
-from .pins import pin_to_collider, pinned_tet_vertices, transfer_path
+from .pins import attached_vertices, pin_to_collider, pinned_tet_vertices, transfer_path
 from .transfers import (
     check_rest_shape,
     transferred,
@@ -398,8 +398,19 @@ def _pin_attached(scene: Scene) -> Scene:
             pinned = pin_to_collider(body, attachment.points, collider)
             bodies[attachment.body] = pinned
             attachment = replace(attachment, is_pinned=True)
-            if scene.may_let_go and pinned.pinned is not None:
+            if scene.may_take_hold_again:
+                attachment = _with_shared(attachment, scene.bodies[attachment.body])
+            elif scene.may_let_go and pinned.pinned is not None:
                 pin_count = 0 if body.pinned is None else len(body.pinned)
                 attachment = replace(attachment, vertices=pinned.pinned[pin_count:])
         attachments.append(attachment)
     return replace(scene, bodies=bodies, attachments=attachments)
+
+
+def _with_shared(attachment: Attachment, body: SoftBody) -> Attachment:
+    """Return an attachment that has all its vertices, also those which something else holds at
+    another time."""
+    vertices = attached_vertices(body, attachment.points).astype(np.int32)
+    pins = np.empty(0, dtype=np.int32) if body.pinned is None else body.pinned
+    shared = np.intersect1d(vertices, pins).astype(np.int32)
+    return replace(attachment, vertices=vertices, also_pinned=shared if len(shared) else None)

@@ -216,6 +216,11 @@ class Attachment:
         release: when it lets go; None is never.
         vertices: tet vertices of the body that it still holds; None is those that carry the
             points. To a collider, those that are pinned for its sake.
+        also_pinned: those of the vertices that pins of the body hold as long as these do.
+        since: the frame at which it has taken hold. After the start, only attached points pass
+            through the other object.
+        places: of the vertices among the tetrahedra of the other body; None is where they are at
+            the start.
     """
 
     body: int
@@ -225,6 +230,9 @@ class Attachment:
     is_pinned: bool = False
     release: Release | None = field(default=None, metadata={IF_THERE: True})
     vertices: NDArray[np.int32] | None = field(default=None, metadata={IF_THERE: True})
+    also_pinned: NDArray[np.int32] | None = field(default=None, metadata={IF_THERE: True})
+    since: int = field(default=0, metadata={IF_THERE: True})
+    places: Embedding | None = field(default=None, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         self.body = checks.whole_number(self.body, "Attachment: the index of the body")
@@ -233,6 +241,8 @@ class Attachment:
         checks.choice(self.to, AttachedTo, "Attachment: the kind of the other object")
         if self.vertices is not None:
             self.vertices = checks.whole_numbers(self.vertices, "An attached vertex").ravel()
+        if self.also_pinned is not None:
+            self.also_pinned = checks.whole_numbers(self.also_pinned, "An attached pin").ravel()
         check_kinds(self, "Attachment")
         if len(self.points) == 0:
             raise SceneError("Attachment: there is no point to attach.")

@@ -14,7 +14,7 @@ from .contact_settings import Attachment, Collider, Contact, Ground, Sphere
 from .forces import Absorber, Force
 from .schema import IF_THERE, kind_of
 from .soft_body import SoftBody
-from .stitches import Stitches
+from .stitches import Release, Stitches
 
 # The types in members that are lists.
 _LISTS: dict[str, tuple[type, ...]] = {
@@ -131,10 +131,19 @@ class Scene:
     @property
     def may_let_go(self) -> bool:
         """Whether anything that holds a body lets go at some time."""
+        return len(self._releases) > 0
+
+    @property
+    def may_take_hold_again(self) -> bool:
+        """Whether anything takes hold of a body after the start."""
+        return any(release.again for release in self._releases)
+
+    @property
+    def _releases(self) -> list[Release]:
         releases = [body.release for body in self.bodies]
         releases += [attachment.release for attachment in self.attachments]
         releases += [stitches.release for stitches in self.stitches]
-        return any(release is not None for release in releases)
+        return [release for release in releases if release is not None]
 
     def _check_kinds(self) -> None:
         for name, kinds in _LISTS.items():

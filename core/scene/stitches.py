@@ -17,7 +17,7 @@ from .schema import IF_THERE, check_kinds
 
 @dataclass(frozen=True)
 class Release:
-    """When pins, an attachment or stitches let go, for good.
+    """When pins, an attachment or stitches let go, and when pins and attachments take hold again.
 
     Args:
         frame: after which nothing is held any more; 0 is the start, None is no frame.
@@ -25,10 +25,14 @@ class Release:
             goals of a body let go together, by the sum of their forces. Attachments and stitches
             let go pair by pair, each of the n pairs at force/n, so that they tear from the most
             loaded pair.
+        again: later frames at which it takes hold and lets go, in turn. It takes hold of the body
+            in the place and shape of that moment, and follows the motion from there. Parts that a
+            force has torn off are held again, too.
     """
 
     frame: int | None = None
     force: float | None = None
+    again: tuple[int, ...] = field(default=(), metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         if self.frame is not None:
@@ -37,10 +41,25 @@ class Release:
                 raise SceneError(f"The frame of a release must be 0 or later, not {frame}.")
         if self.force is not None:
             checks.above_zero(self.force, "The break force in newtons")
+        again = tuple(checks.whole_number(each, "The frame of a grip") for each in self.again)
+        object.__setattr__(self, "again", again)
+        frames = (-1 if self.frame is None else self.frame, *again)
+        if again and (self.frame is None or any(np.diff(frames) < 1)):
+            raise SceneError(
+                f"A release takes hold again at later frames than it lets go, in order, not at "
+                f"{', '.join(map(str, again))} after {self.frame}."
+            )
 
-    def is_due(self, frame: int) -> bool:
-        """Whether nothing holds any more after a frame."""
-        return self.frame is not None and frame >= self.frame
+    def holds_at(self, frame: int) -> bool:
+        """Whether it holds after a frame, if no force has torn it off."""
+        if self.frame is None or frame < self.frame:
+            return True
+        return sum(frame >= each for each in self.again) % 2 == 1
+
+    @property
+    def grips(self) -> tuple[int, ...]:
+        """Return the frames at which it takes hold again."""
+        return self.again[::2]
 
 
 @dataclass(eq=False)
@@ -88,6 +107,11 @@ class Stitches(DescribedForce):
             checks.at_least_zero(self.gap, "The gap of stitches in metres")
         if self.threads is not None:
             self.threads = checks.whole_numbers(self.threads, "A thread").ravel()
+        if self.release is not None and self.release.again:
+            raise SceneError(
+                "Stitches let go for good. Leave out the frames at which they take hold again, or "
+                "use an attachment."
+            )
         check_kinds(self, "Stitches")
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -233,6 +234,168 @@ def test_what_goes_through_each_other_does_not_collide_when_it_lets_go(make_bloc
     assert not simulator.system.scene.attachments
 
 
+# Grips
+
+
+def _gripped(make_block, **more: Any) -> SoftBody:
+    """A falling body whose moving pins take hold at frame 4 and let go at frame 8."""
+    mesh = make_block((1, 1, 1), (0.4, 0.4, 0.4))
+    path = mesh.vertices[_top(mesh)] + np.arange(13)[:, None, None] * [0.02, 0.0, 0.01]
+    release = Release(0, again=(4, 8), **more)
+    return SoftBody(
+        mesh, StableNeoHookean(1e6, 0.3), pinned=_top(mesh), pin_path=path, release=release
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pins_take_hold_where_the_body_is_and_follow_their_motion(make_block, name) -> None:
+    body = _gripped(make_block)
+    frames = list(Simulator(Scene([body]), integrator_named(name)).run(11))
+    top = [frame.positions[0].numpy()[body.pinned] for frame in frames]
+    fallen = 0.5 * G * (4 * FRAME) ** 2
+    assert body.mesh.vertices[:, 2].max() - top[3][:, 2].mean() == pytest.approx(fallen, rel=0.3)
+    for frame in range(4, 8):
+        expected = top[3] + (frame - 3) * np.array([0.02, 0.0, 0.01])
+        np.testing.assert_allclose(top[frame], expected, atol=1e-9)
+    names = [frame.report.took_hold for frame in frames]
+    assert names[4] == ("the pins of Soft body",) and not any(names[:4] + names[5:])
+    assert [len(frame.report.let_go) for frame in frames] == 8 * [0] + [1] + 2 * [0]
+    assert top[10][:, 2].mean() < top[7][:, 2].mean() - 0.01
+
+
+def test_goals_take_hold_with_the_shape_of_their_own(make_block) -> None:
+    """Drawn to goals where it has fallen to, a body hangs there."""
+    mesh = make_block((1, 1, 1), (0.4, 0.4, 0.4))
+    every = np.arange(len(mesh.vertices))
+    goals = Goals(every, mesh.vertices, 1.0, frequency=6.0, damping_ratio=1.0)
+    stiff = StableNeoHookean(1e6, 0.3)
+    body = SoftBody(
+        mesh, stiff, goals=goals, release=Release(0, again=(5,)), velocity=(1.0, 0.0, 0.0)
+    )
+    frames = list(Simulator(Scene([body])).run(60))
+    begun, end = (frame.positions[0].numpy().mean(axis=0) for frame in (frames[4], frames[-1]))
+    sag = G / (2.0 * np.pi * 6.0) ** 2
+    np.testing.assert_allclose(end, begun - [0.0, 0.0, sag], atol=2e-3)
+
+
+@pytest.mark.parametrize("skinned", [False, True])
+def test_an_attachment_takes_hold_of_a_moving_and_turning_plate(make_block, skinned) -> None:
+    """A body that has fallen for three frames keeps its place beside a plate that turns."""
+    scene = _on_collider(make_block, Release(0, again=(3,)))
+    angles = np.linspace(0.0, 0.8, 9)
+    turns = np.array(
+        [[[np.cos(a), -np.sin(a), 0], [np.sin(a), np.cos(a), 0], [0, 0, 1]] for a in angles]
+    )
+    table = np.einsum("tij,vj->tvi", turns, TABLE) + angles[:, None, None] * [0.5, 0.0, 0.2]
+    (body,) = scene.bodies
+    if skinned:
+        body = replace(body, skin=Skin(body.mesh.vertices))
+    scene = replace(scene, bodies=[body], colliders=[Collider(Channel(table), HALVES)])
+    scene = replace(scene, contact=Contact(passing=np.array([[0, 1]])))
+    simulator = Simulator(scene)
+    frames = list(simulator.run(8))
+    top = _top(body.mesh)
+    places = [
+        (frame.positions[0].numpy()[top] - table[frame.index][0]) @ turns[frame.index]
+        for frame in frames
+    ]
+    assert np.abs(places[2] - places[0]).max() > 0.01
+    for place in places[3:]:
+        np.testing.assert_allclose(place, places[2], atol=1e-9)
+
+
+def test_an_attachment_takes_hold_of_another_body_where_it_is(make_block) -> None:
+    scene = _on_body(make_block, Release(0, again=(4, 10)))
+    frames = list(Simulator(scene).run(13))
+    low = [float(frame.positions[0][:, 2].max()) for frame in frames]
+    assert 1.0 - low[3] > 0.1
+    # The joint gives a little, as it does where it holds from the start.
+    assert abs(low[9] - low[3]) < 0.03
+    assert low[12] < low[9] - 0.02
+
+
+def test_torn_parts_are_held_again(make_block) -> None:
+    """The pull of frames 2 to 5 tears a body off, and its pins take hold at frame 8."""
+    mesh = make_block((1, 1, 1))
+    pull = np.zeros((13, 3))
+    pull[2:6, 0] = 100.0
+    release = Release(7, force=2e4, again=(8,))
+    body = SoftBody(mesh, pinned=_top(mesh), release=release)
+    simulator = Simulator(Scene([body], gravity=Channel(pull)))
+    held = []
+    for _ in simulator.run(12):
+        held.append(not _is_let_go(simulator))
+    assert held[0] and not held[6] and held[8]
+
+
+def test_a_grip_is_resumed_to_the_same_bits(make_block, tmp_path) -> None:
+    lower, upper = make_block((1, 1, 1)), make_block((1, 1, 1), origin=(0.0, 0.0, 1.05))
+    bodies = [
+        SoftBody(lower, pinned=_top(lower), release=Release(6, again=(7, 9))),
+        SoftBody(upper, pinned=_top(upper), release=Release(2, again=(3,))),
+    ]
+    attachments = [
+        Attachment(0, _top(lower), 0, "collider", release=Release(0, again=(1, 2, 5))),
+        Attachment(0, _top(lower)[:2], 1, release=Release(3, again=(4, 8))),
+    ]
+    path = Channel(TABLE + np.arange(11)[:, None, None] * [0.02, 0.0, 0.0])
+    scene = Scene(bodies, colliders=[Collider(path, HALVES)], attachments=attachments)
+    scene = replace(scene, contact=Contact(passing=np.array([[0, 1], [0, 2], [1, 2]])))
+    save_scene(tmp_path / "scene.json", scene, {})
+    loaded, _ = load_scene(tmp_path / "scene.json")
+    whole = Simulator(loaded)
+    states, ends = [], []
+    for frame in whole.run(10):
+        ends.append(frame)
+        states.append(whole.state.to_arrays())
+    for start in range(1, 10):
+        again = Simulator(loaded)
+        again.restore(start, states[start - 1])
+        (frame,) = again.run(1)
+        for one, other in zip(ends[start].positions, frame.positions, strict=True):
+            assert one.numpy().tobytes() == other.numpy().tobytes(), start
+    assert {frame for each in states for frame in each.get("grip_frames", [])} == {1, 3, 4, 5, 7}
+    with pytest.raises(JobError, match="does not fit the releases"):
+        again.restore(3, states[3] | {"grip_frames": np.array([2])})
+
+
+def test_a_body_goes_from_hand_to_hand(make_block) -> None:
+    """The same vertices are pinned, then held by one plate, then by another one."""
+    mesh = make_block((1, 1, 1), (0.4, 0.4, 0.4))
+    top = _top(mesh)
+    rates = [np.array([0.0, 0.05, 0.0]), np.array([0.03, 0.0, 0.0])]
+    colliders = [
+        Collider(Channel(TABLE + np.arange(12)[:, None, None] * rate), HALVES) for rate in rates
+    ]
+    body = SoftBody(mesh, StableNeoHookean(1e6, 0.3), pinned=top, release=Release(3))
+    attachments = [
+        Attachment(0, top, 0, "collider", release=Release(0, again=(7, 11))),
+        Attachment(0, top, 1, "collider", release=Release(0, again=(3, 7))),
+    ]
+    contact = Contact(passing=np.array([[0, 1], [0, 2]]))
+    scene = Scene([body], colliders=colliders, attachments=attachments, contact=contact)
+    tops = [mesh.vertices[top]]
+    tops += [frame.positions[0].numpy()[top] for frame in Simulator(scene).run(11)]
+    expected = 3 * [np.zeros(3)] + 4 * [rates[1]] + 4 * [rates[0]]
+    for (before, after), rate in zip(pairwise(tops), expected, strict=True):
+        np.testing.assert_allclose(after - before, np.tile(rate, (4, 1)), atol=1e-9)
+
+
+def test_a_body_that_is_gripped_collides_beside_the_grip(make_block) -> None:
+    """A cube that rests on a plate is attached to it by its lower face and lifted."""
+    mesh = make_block((1, 1, 1), (0.4, 0.4, 0.4), origin=(0.0, 0.0, 0.002))
+    bottom = np.flatnonzero(mesh.vertices[:, 2] < 0.01)
+    plate = np.array([[-1.0, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
+    path = plate + np.array([0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5])[:, None, None] * [0.0, 0.0, 0.05]
+    body = SoftBody(mesh, StableNeoHookean(1e6, 0.3))
+    attachment = Attachment(0, bottom, 0, "collider", release=Release(0, again=(5, 9)))
+    scene = Scene([body], colliders=[Collider(Channel(path), HALVES)], attachments=[attachment])
+    frames = list(Simulator(scene).run(10))
+    gaps = [frame.positions[0].numpy()[bottom, 2] - path[frame.index, 0, 2] for frame in frames]
+    assert min(gap.min() for gap in gaps) > 0.0
+    np.testing.assert_allclose(gaps[8], gaps[4], atol=1e-9)
+
+
 # Jobs
 
 
@@ -268,6 +431,11 @@ def test_a_scene_that_lets_nothing_go_has_no_more_members(make_block, tmp_path) 
 
 
 def test_no_sense(make_block) -> None:
+    for frame, again in ((None, (3,)), (4, (4,)), (4, (7, 6))):
+        with pytest.raises(SceneError, match="takes hold again at later frames"):
+            Release(frame, again=again)
+    with pytest.raises(SceneError, match="Stitches let go for good"):
+        Stitches(0, [0], 1, release=Release(1, again=(2,)))
     with pytest.raises(SceneError, match="must be 0 or later, not -1"):
         Release(frame=-1)
     for force in (0.0, -3.0, float("nan")):

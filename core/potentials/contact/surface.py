@@ -205,9 +205,9 @@ class CollisionSurface:
         #: (O, O) whether two objects can collide, on the diagonal whether one can with itself.
         self.can_collide = _can_collide(scene)
         pairs = sorted(attached_pairs(scene))
-        #: (O, O) whether two objects are one, or attached to each other.
+        #: (O, O) whether two objects are one, or attached to each other from the start.
         self.are_joined = np.eye(len(self.names), dtype=bool)
-        for first_one, other in pairs:
+        for first_one, other in _joined_at_start(scene):
             self.are_joined[first_one, other] = self.are_joined[other, first_one] = True
         #: (V,) bits, and the (O, O) bit of every two objects. A part with this bit at all corners
         #: passes through the other object.
@@ -268,7 +268,7 @@ class CollisionSurface:
         starts = np.concatenate([start_positions(body) for body in scene.bodies])
         offsets = np.cumsum([0, *(len(start_positions(body)) for body in scene.bodies)])
         points = self.points(starts.T, self.rest[self.body_count :])
-        distances = contact_distances(scene)
+        distances, joined = contact_distances(scene), _joined_at_start(scene)
         for number, pair in enumerate(pairs):
             # Pairs beyond the last bit share it.
             bit = np.int64(1) << min(number, MAX_BITS - 1)
@@ -281,6 +281,8 @@ class CollisionSurface:
                     is_held[offsets[attachment.body] + held] = 1.0
             carried = self.displacement_map @ is_held
             exempt[: self.body_count][carried > 1.0 - ROUNDING_RATIO] |= bit
+            if pair not in joined:
+                continue
             is_of_pair = np.isin(self.object_of[self.triangles[:, 0]], pair)
             both = Surfaces(
                 *(points, self.triangles[is_of_pair], self.object_of.astype(np.int32)),
@@ -358,6 +360,11 @@ class CollisionSurface:
         if not (single.all() and (self.displacement_map.data == 1.0).all()):
             return None
         return self.displacement_map.indices.astype(np.int64)
+
+
+def _joined_at_start(scene: Scene) -> set[tuple[int, int]]:
+    """Return the pairs of objects that an attachment has held to each other since the start."""
+    return {attached_pair(scene, each) for each in scene.attachments if each.since == 0}
 
 
 def _friction_factors(scene: Scene, rest: Points, object_of: Indices) -> NDArray[np.float64]:

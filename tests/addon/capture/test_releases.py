@@ -64,6 +64,16 @@ def test_pins_let_go_at_the_frame_where_their_switch_is_keyed_off(cube):
     assert _captured().bodies[0].release == Release(4, 2.5)
 
 
+def test_pins_and_attachments_take_hold_where_they_are_keyed_on_again(cube):
+    cube.supple.pin_group = "Hold"
+    _key(cube, "pinned", {1: False, 3: True, 6: False, 8: True})
+    cube.supple.attach_to, cube.supple.attach_group = _plate(), "Hold"
+    _key(cube, "attached", {1: True, 3: False, 4: True})
+    scene = _captured()
+    assert scene.bodies[0].release == Release(0, again=(2, 5, 7))
+    assert scene.attachments[0].release == Release(2, again=(3,))
+
+
 def test_a_switch_that_is_off_throughout_holds_nothing(cube):
     cube.supple.pin_group, cube.supple.pinned = "Hold", False
     assert _captured().bodies[0].release == Release(frame=0)
@@ -86,7 +96,7 @@ def test_an_attachment_lets_go_by_its_own_switch_and_force(cube):
     ("keys", "told"),
     [
         ({1: True, 4: False}, ""),
-        ({1: True, 4: False, 6: True}, "Pinned is keyed on again at frame 6, which is ignored"),
+        ({1: False, 4: True, 6: False}, ""),
         ({1: True, 40: False}, "Pinned is keyed off at frame 40, outside the simulated"),
         ({-9: True, -5: False}, "Pinned is already keyed off at the start frame 1 and never"),
     ],
@@ -158,8 +168,11 @@ def test_a_seam_within_a_body(cube):
     props.stitch_group = "Edge"
     assert "Cube: 1 vertex is on both sides of a seam, in 'Hold' and 'Edge'" in refusal()
     cube.vertex_groups["Edge"].remove([4])
+    _key(cube, "attached", {1: True, 3: False, 5: True})
+    (line,) = [line for line in ignored.messages(bpy.context) if "keyed on again" in line]
+    assert "stitches let go for good, here at frame 3" in line
     (seam,) = _captured().stitches
-    assert (seam.body, seam.other) == (0, 0)
+    assert (seam.body, seam.other, seam.release) == (0, 0, Release(2))
     assert can_hold(props, cube) and not can_hold(props, _plate())
 
 
@@ -184,3 +197,34 @@ def test_a_body_that_lets_go_falls_in_blender_too(scene, cube, solver_here):
     assert [record["frame"] for record in job.records() if record.get("let_go")] == [3]
     told = run_reports.read(job, scene.frame_start).events
     assert "After frame 3, the pins of Cube let go" in told
+
+
+def test_a_body_is_gripped_and_let_go_in_blender_too(scene, cube, solver_here):
+    """A cube that falls past a hand is carried by it from frame 4 to frame 7."""
+    hand = _plate("Hand")
+    hand.location.z = -4
+    cube.supple.attach_to, cube.supple.attach_group = hand, "Hold"
+    cube.supple.start_settled = False
+    _key(cube, "attached", {1: False, 4: True, 7: False})
+    for frame, x in ((1, 0.0), (4, 0.0), (7, 0.6)):
+        hand.location.x = x
+        hand.keyframe_insert("location", frame=frame)
+    assert ignored.messages(bpy.context) == []
+    bpy.ops.supple.simulate()
+    shown, hand_x = [], np.zeros(8)
+    for frame in range(1, 9):
+        scene.frame_set(frame)
+        hand_x[frame - 1] = hand.matrix_world.translation.x
+        evaluated = cube.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        shown.append([tuple(evaluated.data.vertices[index].co) for index in (1, 4)])
+    places = np.array(shown)
+    assert (np.diff(places[:4, :, 2], axis=0) < 0.0).all()
+    carried = places[3:7] - places[3]
+    expected = np.zeros_like(carried)
+    expected[..., 0] = (hand_x[3:7] - hand_x[3])[:, None]
+    np.testing.assert_allclose(carried, expected, atol=2e-5)
+    assert places[7, :, 2].mean() < places[6, :, 2].mean()
+    (folder,) = [path.parent for path in Path(scene.supple.cache_folder).rglob("scene.json")]
+    told = run_reports.read(Job(folder), scene.frame_start).events
+    assert "After frame 4, Cube, attached to Hand took hold" in told
+    assert "After frame 7, Cube, attached to Hand let go" in told
