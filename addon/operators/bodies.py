@@ -12,7 +12,7 @@ from .. import actions, ids
 from ..capture.objects import can_collide, is_collider, is_soft_body
 from ..named import named
 from ..playback import fields, mesh_cache, smooth
-from ..properties import jiggling, presets, selection, suited
+from ..properties import jiggling, material_sets, presets, selection, suited
 from ..properties.selection import copy_settings
 from ..settings.object import setting
 from ..translations import translated
@@ -113,6 +113,67 @@ class SUPPLE_OT_copy_settings(ActionOperator, bpy.types.Operator):
         for obj in others:
             copy_settings(context.object, obj)
         return f"Copied the settings of {context.object.name} to {named(others)}."
+
+
+class SUPPLE_OT_share_material(ActionOperator, bpy.types.Operator):
+    """Let all selected soft bodies share the material of the active one. A later change on one of
+    them changes all"""
+
+    bl_idname = ids.SHARE_MATERIAL
+    bl_label = "Share Material"
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        if not is_soft_body(context.object):
+            return "Make the soft body with the material the active object."
+        return "" if _editable_bodies(context) else "Select other soft bodies to share it with."
+
+    def act(self, context: bpy.types.Context) -> str:
+        others = _editable_bodies(context)
+        name = material_sets.join(others, context.object)
+        return f"{named([context.object, *others])} share the material {name}."
+
+
+class SUPPLE_OT_use_material(ActionOperator, bpy.types.Operator):
+    """Use a material that other soft bodies have"""
+
+    bl_idname = ids.USE_MATERIAL
+    bl_label = "Material Set"
+
+    name: StringProperty(name="Name", description="Name of the material set")
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        return "" if is_soft_body(context.object) else "Select a soft body."
+
+    def act(self, context: bpy.types.Context) -> str:
+        bodies = [obj for obj in material_sets.bodies_of(self.name) if obj != context.object]
+        if not bodies:
+            raise SuppleError(f"No other soft body has the material set {self.name}.")
+        material_sets.join([context.object], bodies[0])
+        return f"{context.object.name} has the material {self.name} now."
+
+
+class SUPPLE_OT_unshare_material(ActionOperator, bpy.types.Operator):
+    """Give the body a material of its own, with the same values"""
+
+    bl_idname = ids.UNSHARE_MATERIAL
+    bl_label = "Make Single User"
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        if is_soft_body(context.object) and context.object.supple.material_set:
+            return ""
+        return "The active object does not share its material."
+
+    def act(self, context: bpy.types.Context) -> str:
+        context.object.supple.material_set = ""
+        return f"{context.object.name} has a material of its own now."
+
+
+def _editable_bodies(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The selected soft bodies beside the active one."""
+    return [obj for obj in _others(context) if is_soft_body(obj)]
 
 
 def _others(context: bpy.types.Context) -> list[bpy.types.Object]:

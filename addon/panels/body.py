@@ -14,7 +14,7 @@ from ..capture.objects import can_collide, is_soft_body
 from ..fits import fit_run
 from ..fits.table import TOOLS
 from ..operators.presets import SUPPLE_PT_material_presets
-from ..properties import presets, suited
+from ..properties import material_sets, presets, suited
 from ..remembered import remembered
 from ..reports import ignored
 from ..settings.object import SOURCE, UNPAINTED
@@ -29,6 +29,7 @@ from .base import (
     draw_settings,
     write,
 )
+from .menus import SUPPLE_MT_material_sets
 
 
 class SUPPLE_PT_material(SoftBodyPanel):
@@ -38,6 +39,7 @@ class SUPPLE_PT_material(SoftBodyPanel):
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, obj, props = self.layout, context.object, context.object.supple
+        _draw_material_set(layout, context)
         label = remembered(context, ("preset", obj.session_uid), lambda: presets.label(props))
         layout.operator_menu_enum(ids.APPLY_PRESET, "preset", text=label or "Preset", icon="PRESET")
         draw_panel(layout, props, "material top")
@@ -48,6 +50,23 @@ class SUPPLE_PT_material(SoftBodyPanel):
         if not props.jiggle_group:  # whose stiffness suits its speed
             layout.operator(ids.SUIT_YOUNG)
         draw_panel(layout, props, "material")
+
+
+def _draw_material_set(layout: bpy.types.UILayout, context: bpy.types.Context) -> None:
+    """Draw the menu of sets, and the name and the number of users of the body's own."""
+    obj, props = context.object, context.object.supple
+    row = layout.row(align=True)
+    if not props.material_set:
+        row.menu(SUPPLE_MT_material_sets.bl_idname, text="Material Set", icon="MATERIAL")
+        return
+    key = ("material set", obj.session_uid)
+    count = remembered(context, key, lambda: len(material_sets.bodies_of(props.material_set)))
+    row.menu(SUPPLE_MT_material_sets.bl_idname, text="", icon="MATERIAL")
+    row.prop(props, "material_set_name", text="")
+    users = row.row(align=True)
+    users.scale_x = 0.35
+    users.operator(ids.UNSHARE_MATERIAL, text=str(count), translate=False)
+    row.operator(ids.UNSHARE_MATERIAL, text="", icon="X")
 
 
 class SUPPLE_PT_plasticity(SoftBodyPanel):

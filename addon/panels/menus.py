@@ -9,6 +9,7 @@ import bpy
 
 from .. import ids
 from ..capture.objects import is_collider, is_soft_body
+from ..properties import material_sets
 
 
 class SUPPLE_MT_object(bpy.types.Menu):
@@ -24,6 +25,7 @@ class SUPPLE_MT_object(bpy.types.Menu):
         layout.operator(ids.JIGGLE, icon="MOD_WAVE")
         layout.operator(ids.REMOVE, icon="REMOVE")
         layout.operator(ids.COPY_SETTINGS, icon="PASTEDOWN")
+        layout.operator(ids.SHARE_MATERIAL, icon="LINKED")
         layout.separator()
         layout.operator(ids.SIMULATE, icon="PLAY")
         layout.operator(ids.BAKE, icon="SHAPEKEY_DATA")
@@ -32,7 +34,19 @@ class SUPPLE_MT_object(bpy.types.Menu):
         layout.operator(ids.HELP, icon="HELP")
 
 
-CLASSES: list[Any] = [SUPPLE_MT_object]
+class SUPPLE_MT_material_sets(bpy.types.Menu):
+    """The material sets of the file"""
+
+    bl_idname = "SUPPLE_MT_material_sets"
+    bl_label = "Material Sets"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        for name in material_sets.names():
+            self.layout.operator(ids.USE_MATERIAL, text=name, translate=False).name = name
+        self.layout.operator(ids.SHARE_MATERIAL, icon="LINKED")
+
+
+CLASSES: list[Any] = [SUPPLE_MT_object, SUPPLE_MT_material_sets]
 
 
 def _draw_submenu(menu: bpy.types.Menu, context: bpy.types.Context) -> None:

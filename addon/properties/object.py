@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, CollectionProperty, IntProperty
+from bpy.props import BoolProperty, CollectionProperty, IntProperty, StringProperty
 
 from ...core.materials import bounce
 from ...core.results import RESULTS
@@ -17,6 +17,8 @@ from ..playback import refined_frames, smooth, timing
 from ..settings import properties
 from ..settings.object import ATTACHMENT, OBJECT, PAINTED, SOURCE
 from ..settings.scene import SCENE
+from . import material_sets
+from .presets import PRESET_SETTINGS
 from .takes import SuppleTake
 
 
@@ -90,7 +92,12 @@ class SuppleAttachment(bpy.types.PropertyGroup):
     __annotations__ = properties(ATTACHMENT, {"attach_to": {"poll": can_hold}})
 
 
+def _set_name(props: bpy.types.PropertyGroup) -> str:
+    return str(props.material_set)
+
+
 _MORE: dict[str, dict[str, Any]] = {
+    **{name: {"update": material_sets.share} for name in PRESET_SETTINGS},
     "attach_to": {"poll": can_hold},
     "attachments": {"type": SuppleAttachment},
     "bounciness": {"get": _bounciness, "set": _set_bounciness},
@@ -107,6 +114,15 @@ class SuppleObject(bpy.types.PropertyGroup):
     """Settings of one soft body, or of one object that soft bodies land on."""
 
     __annotations__ = properties(OBJECT, _MORE)
+    __annotations__ |= {
+        "material_set_name": StringProperty(
+            name="Material Set",
+            description="Name of the material that these soft bodies share",
+            get=_set_name,
+            set=material_sets.rename,
+            options=set(),
+        )
+    }
 
 
 class SuppleScene(bpy.types.PropertyGroup):

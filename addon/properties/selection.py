@@ -118,7 +118,7 @@ def _height_range(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tupl
 # Automatic values stay automatic on the other body, and suit its own size.
 _AUTOMATIC = ("preset_scale", "suited_young", "suited_viscosity", "suited_bend")
 # Settings that follow from others, or belong to one object only.
-_OTHERS = ("enabled", "bounciness", "attachments")
+_OTHERS = ("enabled", "bounciness", "attachments", "material_set")
 
 
 def copy_settings(source: bpy.types.Object, target: bpy.types.Object) -> None:
@@ -127,7 +127,10 @@ def copy_settings(source: bpy.types.Object, target: bpy.types.Object) -> None:
     if target.type == "MESH":
         target.supple.enabled = settings.enabled
     names = [row.name for row in OBJECT if row.label and row.name not in _OTHERS]
+    # Bodies of another material set keep their values.
+    target.supple.material_set = ""
     _copy(settings, target.supple, [*names, *_AUTOMATIC], target)
+    target.supple.material_set = settings.material_set
     target.supple.suited_to = ""
     target.supple.attachments.clear()
     for row in settings.attachments:

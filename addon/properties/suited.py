@@ -228,9 +228,10 @@ def refresh(context: bpy.types.Context, first_frame: int) -> list[str]:
 
 
 def is_automatic(obj: bpy.types.Object) -> bool:
-    """Whether a soft body still has the stiffness that was set here."""
+    """Whether a soft body still has the stiffness that was set here. One that it shares with others
+    does not follow its size."""
     props = obj.supple
-    return props.suited_young > 0.0 and props.young == props.suited_young
+    return not props.material_set and props.suited_young > 0.0 and props.young == props.suited_young
 
 
 def suit_young(context: bpy.types.Context, obj: bpy.types.Object) -> None:

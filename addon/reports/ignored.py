@@ -43,6 +43,7 @@ from ..capture.scene import simulated_range
 from ..capture.surfaces import group_weights
 from ..driving import CARRYING, keeps_vertices
 from ..modifiers import find_modifier
+from ..properties import material_sets
 from ..settings.object import KEPT
 from ..start_runs import POSE, RUN
 from . import ignored_objects
@@ -70,6 +71,12 @@ class Need:
 
 
 BODY_NEEDS = (
+    Need(
+        ("material_set",),
+        lambda obj, _: bool(obj.supple.material_set and material_sets.differing(obj)),
+        "another body of its Material Set has other values, as one from another file may. Change "
+        "a value to give all of them those of this body, or press Make Single User.",
+    ),
     Need(
         ("start_shape",),
         lambda obj, _: obj.supple.start_shape == POSE and not can_be_posed(obj),

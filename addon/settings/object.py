@@ -132,7 +132,7 @@ ATTACHMENT = [
         "Attached",
         switch(True),
         "Keep the attachment. Keyed off, the vertices let go at that frame. Keyed on, they take "
-        "hold of the object where both are then. Stitches let go for good",
+        "hold of the object where both are then",
         is_keyed=True,
     ),
     _break_force(
@@ -145,6 +145,14 @@ ATTACHMENT = [
 
 
 MATERIAL = [
+    Setting(
+        "material_set",
+        "Material Set",
+        text(),
+        "Name of a material that several soft bodies share. A change on one of them changes all. "
+        "Empty is a material of its own",
+        changes_frames=False,
+    ),
     Setting(
         "model",
         "Model",

@@ -112,7 +112,7 @@ def test_while_it_runs_the_steps_of_this_run_are_shown(scene, add_body, monkeypa
 def test_the_material_panel_shows_presets_elasticity_and_every_kind_of_damping(add_body):
     body = add_body()
     layout = drawn(SUPPLE_PT_material, body)
-    assert layout.buttons == [ids.APPLY_PRESET, ids.SUIT_YOUNG]
+    assert layout.buttons == ["SUPPLE_MT_material_sets", ids.APPLY_PRESET, ids.SUIT_YOUNG]
     assert layout.labels == ["Preset", "Stiffness", "Density", "Damping"]
     assert drawn(SUPPLE_PT_material_advanced, body).labels == [
         *("Model", "Poisson's Ratio", "Loss Factor", "Rebound", "Stiffness Damping", "Viscosity"),

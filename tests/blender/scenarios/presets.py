@@ -54,3 +54,32 @@ def _copied(ui: Ui, cube: bpy.types.Object) -> Steps:
     yield from ui.key("Z", ctrl=True, shift=True)
     yield from ui.wait(0.5)
     assert bpy.data.objects["Sphere"].supple.enabled
+    yield from _shared(ui)
+
+
+def _shared(ui: Ui) -> Steps:
+    """Two bodies share a material: one is changed, and undo and redo change both."""
+    with ui.context():
+        bpy.ops.supple.share_material("INVOKE_DEFAULT", True)
+    yield from ui.redraw()
+    yield from ui.screenshot("material set")
+    with ui.context():
+        bpy.ops.supple.apply_preset("INVOKE_DEFAULT", True, preset="clay")
+    names = ("Cube", "Sphere")
+
+    def plastic() -> list[bool]:
+        return [bpy.data.objects[name].supple.use_plasticity for name in names]
+
+    assert plastic() == [True, True]
+    yield from ui.hover()
+    yield from ui.key("Z", ctrl=True)
+    yield from ui.wait(0.5)
+    assert plastic() == [False, False]
+    yield from ui.key("Z", ctrl=True, shift=True)
+    yield from ui.wait(0.5)
+    assert plastic() == [True, True]
+    ui.activate("Cube")
+    yield from ui.click_button("supple.unshare_material")
+    yield from ui.wait_for(lambda: not bpy.data.objects["Cube"].supple.material_set, "one user")
+    bpy.data.objects["Cube"].supple.use_plasticity = False
+    assert plastic() == [False, True]
