@@ -11,6 +11,7 @@ import bpy
 
 from ..core.errors import legible
 from . import (
+    asset_library,
     command_line,
     operators,
     panels,
@@ -50,6 +51,7 @@ def register() -> None:
     menus.register()
     presets.register()
     command_line.register()
+    asset_library.register()
     for name, handler in HANDLERS.items():
         getattr(bpy.app.handlers, name).append(handler)
     ground_overlay.register()
@@ -78,6 +80,7 @@ def unregister() -> None:
     atexit.unregister(unregister)
     for name, handler in HANDLERS.items():
         getattr(bpy.app.handlers, name).remove(handler)
+    asset_library.unregister()
     command_line.unregister()
     presets.unregister()
     menus.unregister()

@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parent
 def build(name: str, folder: Path = FOLDER, with_kept: bool = True) -> Path:
     """Writes one of ``SAMPLES`` into ``folder``; to find a shape that is kept takes a while."""
     sample, path = SAMPLES[name], folder / f"{name}.blend"
-    sample.build(_empty_scene(sample.frames))
+    sample.build(empty_scene(sample.frames))
     if with_kept and sample.sag_free_body:
         actions.find(bpy.context, bpy.data.objects[sample.sag_free_body], "keep_shape")
     bpy.context.preferences.filepaths.save_version = 0
@@ -28,7 +28,8 @@ def build(name: str, folder: Path = FOLDER, with_kept: bool = True) -> Path:
     return path
 
 
-def _empty_scene(frames: int) -> bpy.types.Scene:
+def empty_scene(frames: int) -> bpy.types.Scene:
+    """Open an empty file with Supple enabled, and so many frames."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     _register()
     scene = bpy.context.scene

@@ -13,7 +13,7 @@ import bpy
 import pytest
 
 import supple
-from supple.addon import command_line, ids, operators, panels
+from supple.addon import asset_library, command_line, ids, operators, panels
 from supple.addon.operators.presets import FOLDER
 from supple.addon.panels import menus
 from supple.addon.worker import session, warm_worker
@@ -33,6 +33,7 @@ def traces() -> list[str]:
         *(kind.__name__ for kind in (bpy.types.Object, bpy.types.Scene) if has_settings(kind)),
         *(f"handler {name}" for name in handlers()),
         *(f"entry in {name}" for name in entries()),
+        *(f"asset library {each.name}" for each in asset_library.libraries()),
         *(f"presets in {path}" for path in bpy.utils._preset_path_registry if path == FOLDER),
     ]
 
@@ -59,6 +60,7 @@ def entries() -> Iterator[str]:
 def test_disabling_leaves_nothing_and_enabling_again_brings_everything_back():
     enabled = traces()
     assert {"SUPPLE_PT_main", "operator simulate", "handler load_post"} <= set(enabled)
+    assert "asset library Supple" in enabled
     assert {"entry in VIEW3D_MT_object", f"presets in {FOLDER}"} <= set(enabled)
     supple.unregister()
     try:
