@@ -9,21 +9,25 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 import bpy
 
 from ..core.errors import JobError, JobInUseError, SuppleError
-from ..core.job import Job
+from ..core.job import Job, Settings
+from . import modifiers
 from .cache import scene_cache
 from .capture.captured import Capture
 from .capture.scene import capture, simulated_range
-from .playback import preview
+from .playback import mesh_cache, preview
 from .playback.mesh_cache import Playback
 from .properties import suited
 from .reports import ignored, intersections, notices, run_reports
 from .reports.run_reports import on_timeline
 from .steps import Steps
+from .units import played_frame
 from .worker import session, solver_environment
 from .worker.session import Session, State
 
@@ -135,6 +139,67 @@ class Pace:
         return f"{left} left, {pace:.2g} frames per second"
 
 
+@dataclass(frozen=True)
+class ResumedRun:
+    """A frame of the run that a scene plays, from which another run goes on.
+
+    Args:
+        folder: of the run.
+        start_frame: the timeline's number of its frame 0.
+        frame: that it goes on from, counted from the start.
+    """
+
+    folder: Path
+    start_frame: int
+    frame: int
+
+    @staticmethod
+    def of(scene: bpy.types.Scene) -> ResumedRun:
+        """The last frame whose state is kept, up to the playhead.
+
+        Raises:
+            SuppleError: the scene plays no frames, or the state of none is kept.
+        """
+        folder = mesh_cache.shown_folder(scene)
+        if folder is None or not folder.exists():
+            raise SuppleError("The scene plays no simulated frames. Press Simulate first.")
+        start = modifiers.shown_start(scene)
+        frames = Job(folder).state_frames()
+        shown = [
+            each for each in frames if played_frame(scene, start + each) <= scene.frame_current
+        ]
+        if not frames:
+            raise SuppleError("These frames keep no state to go on from. Press Simulate first.")
+        if not shown:
+            first = played_frame(scene, start + frames[0])
+            raise SuppleError(
+                f"The first frame from which a simulation can go on is {first}. Go to this frame "
+                "or a later one."
+            )
+        return ResumedRun(folder, start, shown[-1])
+
+    def names(self) -> list[str]:
+        """The names of the bodies and colliders of the run, in its order."""
+        scene = Job(self.folder).scene
+        return [body.name for body in scene.bodies] + [mesh.name for mesh in scene.meshes]
+
+    def settings(self, captured: Capture) -> Settings:
+        """The settings of the run that goes on.
+
+        Raises:
+            SuppleError: it begins at another frame, or ends before.
+        """
+        if captured.start_frame != self.start_frame:
+            raise SuppleError(
+                f"The simulated frames begin at frame {self.start_frame}, and the frame range now "
+                f"begins at {captured.start_frame}. Set it back, or press Simulate."
+            )
+        if captured.settings.frame_count <= self.frame:
+            raise SuppleError("The playhead is at the end frame. Go to an earlier frame.")
+        run = Job(self.folder).run
+        return replace(captured.settings, resumed_run=run, resumed_frame=self.frame)
+
+
 class Simulation:
     """A simulation, from the scene to the last frame on screen.
 
@@ -143,6 +208,7 @@ class Simulation:
     Args:
         context: the context of the scene to simulate.
         may_go_on: whether frames after the last one may play, too, where the run has them.
+        resumed: the run and its frame from which this one goes on; None begins at the start.
 
     Raises:
         SuppleError: when it cannot be; nothing was changed.
@@ -151,17 +217,27 @@ class Simulation:
     cancelling = "Press Esc to cancel and keep the frames so far."
     losses: tuple[float, ...] = ()
 
-    def __init__(self, context: bpy.types.Context, may_go_on: bool = False) -> None:
+    def __init__(
+        self,
+        context: bpy.types.Context,
+        may_go_on: bool = False,
+        resumed: ResumedRun | None = None,
+    ) -> None:
         self.scene_uid = context.scene.session_uid
         scene_cache.check_root(context.scene)
         changed = suited.refresh(context, simulated_range(context.scene).start)
-        self._captured = captured = capture(context)
+        captured = capture(context, resumed.names() if resumed else ())
+        if resumed is not None:
+            captured = replace(captured, settings=resumed.settings(captured))
+        self._captured = captured
         solver_environment.check_complete()
-        opened = scene_cache.open_job(context.scene, captured.scene, captured.settings)
+        source = resumed.folder if resumed else None
+        opened = scene_cache.open_job(context.scene, captured.scene, captured.settings, source)
         self.warnings = [*changed, *_warnings(context, opened, captured)]
         self.playback = Playback(opened.job, captured, may_go_on)
         self.job = opened.job
         self._reached = opened.reached
+        self._resumed = resumed
         self._preparing: float | None = None
         self._is_settling = False
         self._session: Session | None = None
@@ -251,6 +327,9 @@ class Simulation:
         run_reports.keep(self.job, self._captured)
         first, last = self._captured.first_shown, self._captured.end_frame
         parts = [f"Simulated frames {first} to {last}{_pre_roll(self._captured)}."]
+        if self._resumed is not None:
+            begun = self._resumed.start_frame + self._resumed.frame
+            parts = [f"Went on from frame {begun}, and simulated up to frame {last}."]
         if self._session is None:
             parts = [_CACHED]
         parts += run_reports.start_warnings(self.job, self._captured)

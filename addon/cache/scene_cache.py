@@ -56,8 +56,13 @@ class OpenedJob:
     warning: str
 
 
-def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> OpenedJob:
+def open_job(
+    scene: bpy.types.Scene, described: Scene, settings: Settings, source: Path | None = None
+) -> OpenedJob:
     """The folder for this run: a new one, or the one in which it was begun.
+
+    Args:
+        source: the folder of the run whose first frames it takes, as its settings say.
 
     Raises:
         SuppleError: when the cache folder cannot be written, or another process simulates there.
@@ -66,9 +71,15 @@ def open_job(scene: bpy.types.Scene, described: Scene, settings: Settings) -> Op
     folder = _folder(scene, name, settings.frame_count)
     cache_folder.check_reachable(folder)
     lock.check_free(folder)
-    _remove_older(scene, keep=folder)
+    if source is None:
+        _remove_older(scene, keep=folder)
     if not folder.exists():
         _take_same(folder)
+    if source is not None and not (folder / "resumed").exists():
+        with tempfile.TemporaryDirectory(dir=folder.parent) as part:
+            link(source, Path(part) / "resumed", "playback*", "resumed")
+            folder.mkdir(exist_ok=True)
+            (Path(part) / "resumed").rename(folder / "resumed")
     reached = -1
     findings: list[str] = []
     if folder.exists():

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -46,8 +46,11 @@ from .surroundings import (
 )
 
 
-def capture(context: bpy.types.Context) -> Capture:
+def capture(context: bpy.types.Context, order: Sequence[str] = ()) -> Capture:
     """Read all soft bodies of the scene at its start frame, and all motion until its end.
+
+    Args:
+        order: names of objects that come first, in this order.
 
     Raises:
         CaptureError: when something in the scene cannot be simulated.
@@ -66,7 +69,8 @@ def capture(context: bpy.types.Context) -> Capture:
     prints = {obj: fingerprint.as_text(fingerprint.body_fingerprint(obj)) for obj in objects}
     # Sorted by content, so that names do not change frames.
     objects.sort(key=prints.__getitem__)
-    read = _Reading.of(context, objects, frames)
+    objects.sort(key=partial(_place, order))
+    read = _Reading.of(context, objects, frames, order)
     captured = [
         CapturedObject(
             *(obj.session_uid, obj.name, len(shape.points), motion.matrices, read.unit),
@@ -134,8 +138,14 @@ class _Reading:
     unit: float
 
     @staticmethod
-    def of(context: bpy.types.Context, objects: list[bpy.types.Object], frames: range) -> _Reading:
+    def of(
+        context: bpy.types.Context,
+        objects: list[bpy.types.Object],
+        frames: range,
+        order: Sequence[str],
+    ) -> _Reading:
         scene, (collider_objects, acting, shading) = context.scene, _other_objects(context)
+        collider_objects.sort(key=partial(_place, order))
         unit, touching = metres_per_unit(scene), contact.is_possible(scene)
         if not touching:
             contact.check_spheres(scene, collider_objects)
@@ -211,6 +221,11 @@ class _Reading:
         ]
         # ``reports/ignored`` reports the features that are left out here.
         return [_supported(body, scene.supple.integrator) for body in bodies]
+
+
+def _place(order: Sequence[str], obj: bpy.types.Object) -> int:
+    """The place of an object in an order; the last one for all that it does not name."""
+    return order.index(obj.name) if obj.name in order else len(order)
 
 
 def _other_objects(context: bpy.types.Context) -> Iterator[list[bpy.types.Object]]:

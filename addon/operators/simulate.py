@@ -17,10 +17,11 @@ from ..examples import EXAMPLES
 from ..fits.fit_run import Fit
 from ..fits.table import TOOLS
 from ..named import named
+from ..playback import mesh_cache
 from ..properties import presets, selection
 from ..remembered import redraw_panels
 from ..reports import coarse_meshes
-from ..runs import Simulation, Tetrahedralization
+from ..runs import ResumedRun, Simulation, Tetrahedralization
 from ..translations import translated
 from ..units import played_frame
 from .base import BodiesOperator, WorkerOperator, chosen_bodies
@@ -153,6 +154,25 @@ class SUPPLE_OT_simulate(SimulationOperator, bpy.types.Operator):
                 obj.supple.collider = True
         elif new and (self.newcomers == SOFT or not soft_bodies(context)):
             self.make_soft(context, new, self.subdivide)
+
+
+class SUPPLE_OT_resume(SimulationOperator, bpy.types.Operator):
+    """Keep the frames up to the playhead, and simulate the rest with the present settings. It
+    begins at the last frame whose state is kept, which every tenth frame is"""
+
+    bl_idname = ids.RESUME
+    bl_label = "Resume from Here"
+
+    @classmethod
+    def unavailable_reason(cls, context: bpy.types.Context) -> str:
+        if reason := super().unavailable_reason(context):
+            return reason
+        return "" if mesh_cache.shown_folder(context.scene) else "Press Simulate first."
+
+    def begin_run(self: Any, context: bpy.types.Context) -> Simulation:
+        resumed = ResumedRun.of(context.scene)
+        self._playhead = context.scene.frame_current
+        return Simulation(context, resumed=resumed)
 
 
 JELLY = "gelatine_dessert"

@@ -139,7 +139,9 @@ def _draw_buttons(layout: bpy.types.UILayout, work: runs.Work | None, simulate: 
     column = layout.column(align=True)
     column.scale_y = 1.5
     if work is None:
-        column.operator(ids.SIMULATE, text=simulate, icon="PLAY")
+        row = column.row(align=True)
+        row.operator(ids.SIMULATE, text=simulate, icon="PLAY")
+        row.operator(ids.RESUME, text="", icon="FF")
     else:
         row = column.row(align=True)
         row.progress(factor=work.progress(), text=translated(work.describe()))

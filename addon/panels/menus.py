@@ -28,6 +28,7 @@ class SUPPLE_MT_object(bpy.types.Menu):
         layout.operator(ids.SHARE_MATERIAL, icon="LINKED")
         layout.separator()
         layout.operator(ids.SIMULATE, icon="PLAY")
+        layout.operator(ids.RESUME, icon="FF")
         layout.operator(ids.BAKE, icon="SHAPEKEY_DATA")
         layout.operator(ids.FREE, icon="TRASH")
         layout.separator()

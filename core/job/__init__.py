@@ -13,6 +13,8 @@
                                of the vertices of all bodies
     log.jsonl                  one record a frame
     checkpoint_0.npz, …_1.npz  the states after the last two whole frames, of even and odd number
+    states/000010.npz …        the states after every tenth frame, from which other runs go on
+    resumed                    the folder of the run whose first frames this one has
     lock, claim-…              the lock of a running worker, with its process
     output.txt                 the output of a worker that Blender started
     fit.json … found.npz       the goal and the result of a search (``core/job/fits.py``)

@@ -25,6 +25,8 @@ from . import files, log, scene_file
 from .settings import Settings, digest
 
 OUTPUT = "output.txt"
+# The frames between states that are kept.
+STATE_FRAMES = 10
 # Farther away nothing can be shown in single precision, nor be meant.
 LARGEST_COORDINATE_M = 1e18
 
@@ -301,7 +303,40 @@ class Job:
         """Keep the checkpoint of the frame before, since a power failure damages the newest
         file."""
         origin = {"frame": np.array(frame), "solids": self._tet_scene_checksum}
+        if frame > 0 and frame % STATE_FRAMES == 0:
+            try:
+                self._state_path(frame).parent.mkdir(exist_ok=True)
+            except OSError as error:
+                raise JobError(files.why_not_written(self._state_path(frame), error)) from error
+            files.write_arrays(self._state_path(frame), {**state, **origin})
         files.write_arrays(self._checkpoint_path(frame), {**state, **origin})
+
+    def state_frames(self) -> list[int]:
+        """Return the frames after the start whose state is kept, in order. A state may be
+        damaged."""
+        paths = (self.folder / "states").glob("*.npz")
+        frames = {int(path.stem) for path in paths if path.stem.isdigit()}
+        newest, _ = self.read_checkpoint()
+        return sorted(frames | ({newest[0]} if newest is not None and newest[0] > 0 else set()))
+
+    def read_state(self, frame: int) -> dict[str, NDArray[Any]]:
+        """Return the state after a frame of ``state_frames``.
+
+        Raises:
+            JobError: when it cannot be read, or is damaged.
+        """
+        newest, _ = self.read_checkpoint()
+        if newest is not None and newest[0] == frame:
+            return newest[1]
+        return self._checkpoint(self._state_path(frame))[1]
+
+    def _state_path(self, frame: int) -> Path:
+        return self.folder / "states" / f"{frame:06d}.npz"
+
+    @property
+    def resumed(self) -> Job:
+        """The run whose first frames this one has."""
+        return Job(self.folder / "resumed")
 
     def read_checkpoint(self) -> tuple[tuple[int, dict[str, NDArray[Any]]] | None, list[str]]:
         """The newest whole frame and the state after it, or None before the first; and the
@@ -353,6 +388,9 @@ class Job:
     def truncate_after(self, frame: int) -> None:
         """Remove the files that a killed worker wrote beyond its last checkpoint."""
         self.remove_checkpoints(after=frame)
+        for path in (self.folder / "states").glob("*.npz"):
+            if path.stem.isdigit() and int(path.stem) > frame:
+                files.remove(path)
         for path in sorted((self.folder / "frames").glob("*.np?"), reverse=True):
             match = _FRAME_NAME.fullmatch(path.name)
             if match is not None and int(match[1]) > frame:

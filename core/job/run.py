@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import JobError
 from ..integrators import integrator_named
 from ..scene.scene import Scene
+from ..scene.soft_body import tet_mesh_of
 from ..settled_start import settle_start
 from ..simulator import Frame, Simulator
 from . import Job, Settings, lock
@@ -65,6 +66,9 @@ def _resume(job: Job, simulator: Simulator) -> None:
     for finding in damage:
         report(f"{finding}: resuming from {'the start' if last < 0 else f'frame {last}'}")
     job.truncate_after(last)
+    if checkpoint is None and job.settings.resumed_run:
+        _take_frames(job, simulator)
+        return
     if checkpoint is None:
         _settle(simulator)
         _write(job, simulator, simulator.frame())
@@ -72,6 +76,11 @@ def _resume(job: Job, simulator: Simulator) -> None:
     if lost := job.lost_records(last):
         report(lost)
     damaged = job.damaged_frames(last)
+    if damaged and job.settings.resumed_run:
+        report("damaged frames: going on from the other run again")
+        job.truncate_after(-1)
+        _take_frames(job, simulator)
+        return
     for index, finding in damaged.items():
         report(f"{finding}: simulating again up to frame {index}")
     if damaged and not _repair(job, simulator, damaged):
@@ -81,6 +90,57 @@ def _resume(job: Job, simulator: Simulator) -> None:
     except JobError as error:
         job.remove_checkpoints()
         raise JobError(f"{job.folder}: {error}") from error
+
+
+def _take_frames(job: Job, simulator: Simulator) -> None:
+    """Take the first frames of another run, and go to the state after the last of them.
+
+    Raises:
+        JobError: when they are damaged, or of other tetrahedra or constraints.
+    """
+    source, last = job.resumed, job.settings.resumed_frame
+    _check_tetrahedra(source.tet_scene, job.tet_scene)
+    if missing := set(job.settings.results) - set(source.settings.results):
+        raise JobError(
+            f"The frames so far have no {', '.join(sorted(missing))}. Untick it under Recorded "
+            "Fields, or simulate from the start."
+        )
+    records = {record["frame"]: record for record in source.records()}
+    for index in range(last + 1):
+        if job.settings.results:
+            fields = source.read_fields(index)
+            job.write_fields(index, {name: fields[name] for name in job.settings.results})
+        job.write_frame(index, source.read_frame(index))
+        if index in records:
+            job.append_record(records[index])
+    try:
+        simulator.restore(last, source.read_state(last))
+    except JobError as error:
+        raise JobError(
+            f"No run can go on from frame {last} with these settings: {error}"
+        ) from error
+    job.write_checkpoint(last, simulator.state.to_arrays())
+    report(f"going on from frame {last} of another run")
+
+
+def _check_tetrahedra(before: Scene, now: Scene) -> None:
+    """Refuse to go on with other bodies or other tetrahedra.
+
+    Raises:
+        JobError: with the name of the body.
+    """
+    if len(before.bodies) != len(now.bodies):
+        raise JobError(
+            f"The frames so far have {len(before.bodies)} bodies, and the scene has "
+            f"{len(now.bodies)}. Simulate from the start."
+        )
+    for old, new in zip(before.bodies, now.bodies, strict=True):
+        meshes = tet_mesh_of(old), tet_mesh_of(new)
+        if not np.array_equal(meshes[0].tets, meshes[1].tets):
+            raise JobError(
+                f"{new.name} has other tetrahedra than in the frames so far. Undo the change of "
+                "its mesh or its resolution, or simulate from the start."
+            )
 
 
 def _settle(simulator: Simulator) -> None:

@@ -38,6 +38,8 @@ class Settings:
         step_tolerance: of adaptive integrators, in metres.
         pre_roll: frames after the start before the first that is shown.
         results: names of the fields that are kept beside the positions, of ``RESULTS``.
+        resumed_run: the ``digest`` of another run, whose first frames this one has; empty is none.
+        resumed_frame: the last of these, from whose state this one goes on.
     """
 
     frame_count: int
@@ -48,6 +50,8 @@ class Settings:
     step_tolerance: float = 1e-4
     results: tuple[str, ...] = field(default=(), metadata={IF_THERE: True})
     pre_roll: int = field(default=0, metadata={IF_THERE: True})
+    resumed_run: str = field(default="", metadata={IF_THERE: True})
+    resumed_frame: int = field(default=0, metadata={IF_THERE: True})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "results", in_order(self.results))
