@@ -223,7 +223,8 @@ def test_buttons_stay_where_they_are_whatever_is_active_and_while_it_runs(
         if obj is not None:
             obj.select_set(True)
         drawn(SUPPLE_PT_main, obj)
-        return [each for each in in_turn if each != ids.CANCEL][: len(always)]
+        others = (ids.CANCEL, ids.RESUME)
+        return [each for each in in_turn if each not in others][: len(always)]
 
     assert all(first_drawn(obj) == always for obj in (body, plain, empty, None))
     work = SimpleNamespace(progress=lambda: 0.5, describe=lambda: "Baking", cancelling="Esc.")
