@@ -126,6 +126,7 @@ def test_settings_without_results_are_written_and_named_as_ever() -> None:
     plain = Settings(FRAMES, device="cpu")
     numbers = asdict(plain)
     assert (numbers.pop("results"), numbers.pop("pre_roll")) == ((), 0)
+    assert (numbers.pop("resumed_run"), numbers.pop("resumed_frame")) == ("", 0)
     assert plain.record() == numbers
     names = {digest(tiny_scene(), plain), digest(tiny_scene(), SETTINGS)}
     assert len(names) == 2
