@@ -237,6 +237,7 @@ class Attachment:
     def __post_init__(self) -> None:
         self.body = checks.whole_number(self.body, "Attachment: the index of the body")
         self.other = checks.whole_number(self.other, "Attachment: the index of the other object")
+        self.since = checks.whole_number(self.since, "Attachment: the frame since which it holds")
         self.points = checks.whole_numbers(self.points, "An attached point").ravel()
         checks.choice(self.to, AttachedTo, "Attachment: the kind of the other object")
         if self.vertices is not None:

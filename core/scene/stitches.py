@@ -41,6 +41,8 @@ class Release:
                 raise SceneError(f"The frame of a release must be 0 or later, not {frame}.")
         if self.force is not None:
             checks.above_zero(self.force, "The break force in newtons")
+        if not isinstance(self.again, (tuple, list)):
+            raise SceneError(f"The frames of grips must be a sequence, not {self.again!r}.")
         again = tuple(checks.whole_number(each, "The frame of a grip") for each in self.again)
         object.__setattr__(self, "again", again)
         frames = (-1 if self.frame is None else self.frame, *again)
@@ -107,6 +109,8 @@ class Stitches(DescribedForce):
             checks.at_least_zero(self.gap, "The gap of stitches in metres")
         if self.threads is not None:
             self.threads = checks.whole_numbers(self.threads, "A thread").ravel()
+        if self.release is not None and not isinstance(self.release, Release):
+            raise SceneError(f"The release of stitches must be a Release, not {self.release!r}.")
         if self.release is not None and self.release.again:
             raise SceneError(
                 "Stitches let go for good. Leave out the frames at which they take hold again, or "
