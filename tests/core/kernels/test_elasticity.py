@@ -44,7 +44,9 @@ def forces_by_svd(material: StretchMaterial, f: np.ndarray, shapes: np.ndarray) 
         matrix[flip, :, 2] *= -1.0
         sigma[flip, 2] *= -1.0
     moduli = float(material.mu), float(material.lam), float(material.compression_resistance)
-    principal = np.stack(material.first_derivatives(*sigma.T, *moduli), axis=1)
+    first, second, third = sigma.T
+    mu, lam, kappa = moduli
+    principal = np.stack(material.first_derivatives(first, second, third, mu, lam, kappa), axis=1)
     stress = (u * principal[:, None]) @ v
     volumes = np.linalg.det(shapes) / 6.0
     return volumes[:, None, None] * stress @ np.linalg.inv(shapes).transpose(0, 2, 1)
