@@ -19,7 +19,7 @@ from ..system import System
 from .contact_failures import unsupported_contact_reason
 from .explicit_integrators import SymplecticEuler
 from .explicit_stepper import ExplicitStepper
-from .impacts import CONTACT_STEPS, MAX_IMPACT_STEPS, WINDOW_RATIO
+from .impacts import MAX_IMPACT_STEPS
 from .implicit_integrators import SDIRK2, ImplicitEuler
 from .implicit_stepper import ImplicitStepper, most_iterations
 from .integrator import Integrator, TimeStepper
@@ -215,7 +215,8 @@ class AutomaticStepper(TimeStepper):
         """A frame with contact; implicit where explicit steps cannot take it."""
         with_contact = self.with_contact
         if with_contact is None:
-            return self._advance_implicitly(state, fallback)
+            through_impact = self._advance_through_impact(state, self.implicit, is_clear=False)
+            return through_impact or self._advance_implicitly(state, fallback)
         self._current = with_contact
         start = replace(self._without_contact(state), substeps=with_contact.substeps)
         try:
@@ -230,9 +231,6 @@ class AutomaticStepper(TimeStepper):
 
     def _advance_implicitly(self, state: State, fallback: FallbackReason) -> State:
         stepper = self.damped if fallback == FallbackReason.UNSTABLE else self.implicit
-        through_impact = self._advance_through_impact(state, stepper, is_clear=False)
-        if through_impact is not None:
-            return through_impact
         self._current = stepper
         why = fallback if _is_explicit(self._contact_free) else FallbackReason.NONE
         # Implicit steps bring animated objects to their targets, or report the obstacle.
@@ -257,8 +255,7 @@ class AutomaticStepper(TimeStepper):
             impact = implicit.coming_impact(state)
             if impact is None or impact.contact_seconds == 0.0:
                 return None
-            starts_in, step = impact.seconds, impact.contact_seconds / CONTACT_STEPS
-            left = starts_in + WINDOW_RATIO * impact.contact_seconds
+            starts_in, step, left = impact.seconds, impact.step_seconds, impact.window
         touching = min(left, frame_seconds) - starts_in
         short_steps = min(MAX_IMPACT_STEPS, math.ceil(touching / step))
         if not _is_quicker_at_impact(self._system, stepper.substeps, short_steps):

@@ -59,6 +59,16 @@ class Impact:
     seconds: float
     contact_seconds: float
 
+    @property
+    def step_seconds(self) -> float:
+        """The length of the short steps."""
+        return self.contact_seconds / CONTACT_STEPS
+
+    @property
+    def window(self) -> float:
+        """The time until the short steps end, in seconds."""
+        return self.seconds + WINDOW_RATIO * self.contact_seconds
+
 
 class Impacts:
     """Find the first impact of a coming interval.

@@ -26,15 +26,7 @@ from ..scene.soft_body import burst_warning
 from ..state import SolverStatistics, State
 from ..system import System
 from .energy_watch import EnergyWatch
-from .impacts import (
-    CONTACT_STEPS,
-    LEAST_STEP_RATIO,
-    MAX_IMPACT_STEPS,
-    ONSET_RATIO,
-    WINDOW_RATIO,
-    Impact,
-    Impacts,
-)
+from .impacts import LEAST_STEP_RATIO, MAX_IMPACT_STEPS, ONSET_RATIO, Impact, Impacts
 from .integrator import TimeStepper
 from .rigid_frames import RigidFrames
 from .spin_limit import MAX_STEPS as MAX_SPIN_STEPS
@@ -266,7 +258,7 @@ class ImplicitStepper(TimeStepper):
         if step_count >= MAX_IMPACT_STEPS:
             return state, 1.0, False
         if state.impact_seconds == 0.0:
-            step = math.inf if impact is None else impact.contact_seconds / CONTACT_STEPS
+            step = math.inf if impact is None else impact.step_seconds
             if impact is None or not 0.0 < step < seconds:
                 return state, 1.0, False
             if step < LEAST_STEP_RATIO * seconds:
@@ -275,8 +267,7 @@ class ImplicitStepper(TimeStepper):
             onset = ONSET_RATIO * step
             if impact.seconds > 2.0 * onset:
                 return state, (impact.seconds - onset) / seconds, False
-            window = impact.seconds + WINDOW_RATIO * impact.contact_seconds
-            state = replace(state, impact_seconds=window, impact_step=step)
+            state = replace(state, impact_seconds=impact.window, impact_step=step)
             return state, min(1.0, (impact.seconds + onset) / seconds), True
         return state, min(1.0, state.impact_step / seconds), False
 
