@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -67,8 +68,7 @@ class EnclosedVolume:
         """V in m³."""
         if not runs_loops(positions) or positions.requires_grad:
             return self.parts(positions).sum()
-        arrays = self._loop_triangles, self._sixths.numpy(), positions.numpy()
-        return positions.new_tensor(volume_inside(*arrays))
+        return positions.new_tensor(volume_inside(*self._arrays(positions)))
 
     def parts(self, positions: Tensor) -> Tensor:
         """Return the (S,) parts of the volume V, in m³."""
@@ -78,8 +78,7 @@ class EnclosedVolume:
     def add_gradient(self, factor: Tensor, positions: Tensor, out: Tensor) -> None:
         """Adds a factor times the (3, N) gradient of V, in m², to ``out``."""
         if runs_loops(positions):
-            arrays = self._loop_triangles, self._sixths.numpy(), positions.numpy()
-            add_area_vectors(float(factor), *arrays, out.numpy())
+            add_area_vectors(float(factor), *self._arrays(positions), out.numpy())
             return
         a, b, c = (positions[:, corner] for corner in self._corners)
         areas = self._sixths * torch.linalg.cross(b - a, c - a, dim=0)
@@ -115,6 +114,10 @@ class EnclosedVolume:
                 f"{self._name}: by frame {frame} the pressure inside has burst it, to {ratio:.2g} "
                 "times its volume. Lower the pressure, or raise the stiffness (Young's modulus)."
             )
+
+    def _arrays(self, positions: Tensor) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return what compiled loops read."""
+        return self._loop_triangles, self._sixths.numpy(), positions.numpy()
 
     def _local(self, positions: Tensor) -> list[Tensor]:
         """The (3, S) corners, from one of them, so that rounding is that of the body's size."""
