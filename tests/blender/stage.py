@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -68,11 +69,15 @@ class Ui:
     # --- time ---
 
     def wait(self, seconds: float) -> Steps:
+        """Wait for a time, and for as many turns of Blender's loop as make it draw twice, which
+        may take longer on a busy machine."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
+        for turn in itertools.count():
+            if turn >= 4 and time.monotonic() >= end:
+                return
             yield
 
-    def wait_for(self, condition: Callable[[], Any], what: str, timeout: float = 30.0) -> Steps:
+    def wait_for(self, condition: Callable[[], Any], what: str, timeout: float = 60.0) -> Steps:
         """Wait until `condition()` is true.
 
         Raises:

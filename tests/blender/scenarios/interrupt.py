@@ -20,7 +20,7 @@ def scenario(ui: Ui) -> Steps:
     _bodies(ui)
     yield from ui.open_sidebar("Supple")
     yield from ui.click_button("supple.simulate")
-    yield from ui.wait_for(lambda: _current() > 5, "frames", 30)
+    yield from ui.wait_for(lambda: _current() > 5, "frames")
     yield from ui.screenshot("running")
 
     bpy.data.objects["Left"].name = "Renamed"
@@ -32,7 +32,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.hover("WINDOW")
     began = time.monotonic()
     yield from ui.key("ESC")
-    yield from ui.wait_for(lambda: not _running(), "Esc to cancel", 5)
+    yield from ui.wait_for(lambda: not _running(), "Esc to cancel")
     seconds = time.monotonic() - began
     (ui.screenshots / "cancel.json").write_text(json.dumps({"seconds": seconds}))
     yield from ui.wait(0.3)
@@ -42,15 +42,15 @@ def scenario(ui: Ui) -> Steps:
 
     # With the same bodies it goes on; now one is missing, so it is another simulation.
     yield from ui.click_button("supple.simulate")
-    yield from ui.wait_for(lambda: _running() and _current() < reached, "a new start", 30)
-    yield from ui.wait_for(lambda: _current() > 5, "frames", 30)
+    yield from ui.wait_for(lambda: _running() and _current() < reached, "a new start")
+    yield from ui.wait_for(lambda: _current() > 5, "frames")
     yield from ui.hover("WINDOW")
     yield from ui.key("ESC")
-    yield from ui.wait_for(lambda: not _running(), "Esc to cancel", 5)
+    yield from ui.wait_for(lambda: not _running(), "Esc to cancel")
     reached = _current()
     yield from ui.click_button("supple.simulate")
     yield from ui.wait_for(_running, "the worker")
-    yield from ui.wait_for(lambda: _current() > reached, "frames beyond those there were", 30)
+    yield from ui.wait_for(lambda: _current() > reached, "frames beyond those there were")
 
     yield from _is_left_alone(ui)
     yield from _ends_with_its_body(ui)
@@ -81,7 +81,7 @@ def _is_left_alone(ui: Ui) -> Steps:
     yield from ui.wait(0.3)
     yield from ui.hover("WINDOW")
     yield from ui.key("ESC")
-    yield from ui.wait_for(lambda: not ui.window.screen.is_animation_playing, "Esc to stop it", 5)
+    yield from ui.wait_for(lambda: not ui.window.screen.is_animation_playing, "Esc to stop it")
     yield from ui.wait(0.3)
     assert _running()
 
@@ -91,7 +91,7 @@ def _ends_with_its_body(ui: Ui) -> Steps:
         bpy.ops.ed.undo_push(message="Simulating")
         bpy.data.objects["Renamed"].supple.enabled = False
         bpy.ops.ed.undo_push(message="None any more")
-    yield from ui.wait_for(lambda: not _running(), "the end", 5)
+    yield from ui.wait_for(lambda: not _running(), "the end")
     with ui.context():
         bpy.ops.ed.undo()
     assert bpy.data.objects["Renamed"].supple.enabled
@@ -101,7 +101,7 @@ def _ends_with_its_body(ui: Ui) -> Steps:
 
 def _goes_on(ui: Ui) -> Steps:
     reached = _current()
-    yield from ui.wait_for(lambda: _running() and _current() > reached + 3, "more frames", 30)
+    yield from ui.wait_for(lambda: _running() and _current() > reached + 3, "more frames")
 
 
 def _current() -> int:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import bpy
@@ -36,12 +35,11 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait_for(lambda: _reached(runs) > paused + 1, "more frames", 120.0)
 
     button = yield from ui.find_button("supple.cancel")
-    began = time.monotonic()
+    reached = _reached(runs)
     yield from ui.click(button.x, button.y)
-    yield from ui.wait_for(lambda: runs.current is None, "the end", 10.0)
-    took = time.monotonic() - began
-    print(f"Cancelled after {took:.2f} s", flush=True)
-    assert took < 1.0, took
+    yield from ui.wait_for(lambda: runs.current is None, "the end")
+    # On a busy machine frames take longer, too.
+    assert run.playback.last_frame <= reached + 2, "it goes on after Cancel"
     assert any("Cancelled after frame" in line for line in ui.reports())
     yield from ui.hover()
     yield from ui.key("Z", ctrl=True)

@@ -45,5 +45,5 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.wait(1.5)
     assert not screen.is_animation_playing and runs.current is not None
     yield from ui.key("ESC")
-    yield from ui.wait_for(lambda: runs.current is None, "the end", 10.0)
+    yield from ui.wait_for(lambda: runs.current is None, "the end")
     ui.assert_clean_log()

@@ -21,7 +21,7 @@ def scenario(ui: Ui) -> Steps:
     yield from ui.click_button("supple.add")
     yield from ui.wait(0.2)
     yield from ui.click_button("supple.tetrahedralize")
-    yield from ui.wait_for(_preview, "a preview", 30)
+    yield from ui.wait_for(_preview, "a preview")
     assert "tets" in bpy.data.objects["Suzanne"].supple.mesh_report
     assert bpy.data.objects["Suzanne"].modifiers.items() == []
     assert _preview().hide_render
