@@ -7,7 +7,6 @@ import math
 import sys
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -21,15 +20,7 @@ from ..state import State
 from ..system import System
 from .force_adjoint import CompiledPlasticAdjoint, ForceAdjoint, PlasticAdjoint, plastic_adjoint
 from .force_loops import RestProducts
-from .ground_adjoint import (
-    GroundAdjoint,
-    GroundContact,
-    GroundReaction,
-    PointGroundAdjoint,
-    Span,
-    VertexGroundAdjoint,
-    embedded_step,
-)
+from .ground_adjoint import GroundAdjoint, GroundContact, Span, carries_forces
 from .quantities import Quantities
 
 
@@ -91,13 +82,9 @@ class StepAdjoint(ABC):
         self.positions = self.velocities = torch.empty(0)
         self.grad_positions = self.grad_velocities = torch.empty(0)
         #: Adjoint of the ground; None where the scene has no ground.
-        self.ground: GroundAdjoint[Any] | None = None
+        self.ground: GroundAdjoint | None = None
         if system.ground_barrier is not None:
-            on_points, step_parts = embedded_step(system), (seconds, self.span(1.0))
-            if on_points is None:
-                self.ground = VertexGroundAdjoint(system, quantities, grads, *step_parts)
-            else:
-                self.ground = PointGroundAdjoint(on_points, system, quantities, grads, *step_parts)
+            self.ground = GroundAdjoint(system, quantities, grads, seconds, self.span(1.0))
 
     def span(self, fraction: float) -> Span:
         """Return the span of a fraction of a step."""
@@ -159,7 +146,7 @@ class StepAdjoint(ABC):
                 sums = span.grad_retention, span.grad_impulse
                 self._grads["damping"] += torch.autograd.grad(values, rate, sums)[0]
 
-    def _ground_contact(self, history: StepHistory, index: int) -> Any:
+    def _ground_contact(self, history: StepHistory, index: int) -> GroundContact | None:
         """With the ground; None where nothing is near, and later forces began without any."""
         if self.ground is None:
             return None
@@ -225,7 +212,8 @@ class RungeKuttaAdjoint(StepAdjoint):
     def _move_back(self, history: StepHistory, frame: int, since: float, until: float) -> None:
         step, whole, began = self._step, self.span(1.0), history.velocities
         accelerations = self._accelerations(history)
-        first, reaction = accelerations[0], self._predicted(history)
+        # At the end of a step of symplectic Euler.
+        first, reaction = accelerations[0], self._ground_contact(history, 0)
         pushed = first if reaction is None else self._add_reaction(reaction, first)
         stages = self._stages(began, accelerations, pushed)
         for weight, stage in zip(self._weights, stages, strict=True):
@@ -327,22 +315,15 @@ class RungeKuttaAdjoint(StepAdjoint):
             first + left / (weight * self._step * self.span(1.0 - node).retention),
         ]
 
-    def _predicted(self, history: StepHistory) -> GroundReaction | None:
-        """Return the ground's reaction at the end of a step of symplectic Euler."""
-        contact = self._ground_contact(history, 0)
-        if contact is None or self.ground is None:
-            return None
-        return GroundReaction(self.ground, contact)
-
-    def _add_reaction(self, reaction: GroundReaction, first: Tensor) -> Tensor:
+    def _add_reaction(self, contact: GroundContact, first: Tensor) -> Tensor:
         """Return a_0 + R; positions ended h σ R lower than by the stages."""
-        at, change = reaction.vertices, reaction.change
+        at, change = contact.vertices, contact.change
         self.positions.index_add_(1, at, change, alpha=self._step)
         return first.index_add(1, at, change / self.span(1.0).impulse[at])
 
     def _reaction_back(
         self,
-        reaction: GroundReaction,
+        contact: GroundContact,
         grad_pushed: Tensor,
         grad_place: Tensor,
         history: StepHistory,
@@ -350,20 +331,21 @@ class RungeKuttaAdjoint(StepAdjoint):
     ) -> None:
         """From the (3, N) gradients by a_0 + R and by x' to those by x, v and a_0 of the
         prediction."""
-        whole, at, first = self.span(1.0), reaction.vertices, history.accelerations[0]
+        assert self.ground is not None
+        whole, at, first = self.span(1.0), contact.vertices, history.accelerations[0]
         impulse, retention = whole.impulse[at], whole.retention[at]
         grad_reaction = grad_pushed.index_select(1, at)
         grad_change = (grad_reaction / impulse).sub_(
             grad_place.index_select(1, at), alpha=self._step
         )
-        grad_before, grad_speed = reaction.back(grad_change)
+        grad_before, grad_speed = self.ground.change_back(contact, grad_change)
         grad_speed.add_(grad_before, alpha=self._step)
         self.grad_positions.index_add_(1, at, grad_before)
         self.grad_velocities.index_add_(1, at, retention * grad_speed)
         grad_first.index_add_(1, at, impulse * grad_speed)
         if self._needs_accelerations:
             grad_impulse = grad_speed * first.index_select(1, at)
-            grad_impulse.sub_(grad_reaction * reaction.change / impulse.square())
+            grad_impulse.sub_(grad_reaction * contact.change / impulse.square())
             whole.grad_impulse.index_add_(0, at, grad_impulse.sum(0))
             grad_retention = grad_speed * history.velocities.index_select(1, at)
             whole.grad_retention.index_add_(0, at, grad_retention.sum(0))
@@ -411,7 +393,7 @@ class ExplicitRun:
         self._length = max(
             1, round(math.sqrt(frames * stepper.substeps * checkpoint / step_floats))
         )
-        if embedded_step(system) is not None:
+        if carries_forces(system):
             # The forces at the points of a surface depend on the previous steps of the frame.
             self._length = sys.maxsize
         stepper.checkpoint_steps = self._length
@@ -513,7 +495,7 @@ class _Record:
         stages: number of stages whose accelerations are recorded.
     """
 
-    def __init__(self, ground: GroundAdjoint[Any] | None, stages: int) -> None:
+    def __init__(self, ground: GroundAdjoint | None, stages: int) -> None:
         self._ground, self._stages = ground, stages
         self.histories: list[StepHistory] = []
 
@@ -522,6 +504,7 @@ class _Record:
             self.histories[-1].accelerations.append(acceleration.clone())
 
     def replaces_obstacles(self, positions: Tensor, velocities: Tensor) -> bool:
-        if self._ground is not None:
-            self.histories[-1].ground_contacts.append(self._ground.contact(positions, velocities))
-        return isinstance(self._ground, PointGroundAdjoint)
+        if self._ground is None:
+            return False
+        self.histories[-1].ground_contacts.append(self._ground.contact(positions, velocities))
+        return True

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Derivatives of explicit steps' contact with the ground, backwards.
 
-A vertex is lifted to the root u of u − s + κ β'(u) = 0, s its height before and κ the stiffness
-over mass times the squared time, so that du = (ds − β'(u) dκ) / (1 + κ β''(u)). Friction stops or
-slows it in proportion to the change of its speed.
-
-``embedded_obstacle_barrier`` ends its sweeps before forces have converged. The recorded sweeps are
-differentiated as they are, backwards and point by point. A point is lifted to the root u of u − s
-+ k β'(u) = 0, s its height without its own force and k = c w/d̂ of its compliance c, so that du =
-(ds − β'(u) dk) / (1 + k β''(u)), by the force −w β'(u).
+Steps end their sweeps before forces have converged. The recorded sweeps are differentiated as they
+are, backwards and point by point. A point is lifted to the root u of u − s + k β'(u) = 0, s its
+height without its own force and k = c w/d̂ of its compliance c, so that du = (ds − β'(u) dk) / (1 +
+k β''(u)), by the force −w β'(u). Friction is the force that stops the point, or that of its limit.
 """
 
 from __future__ import annotations
@@ -20,103 +16,6 @@ import numpy as np
 
 from ..compiled import compiled
 from ..kernels.obstacles import ground_derivatives, proximal
-
-
-class VertexContacts(NamedTuple):
-    """S vertices that the ground may push.
-
-    Args:
-        vertices: (S,) of all.
-        weights, distances: (S,) of the barrier, in newtons and metres.
-        static, kinetic: (S,) coefficients of friction.
-        mobility: (S,) in metres a newton over the step.
-        height: of the ground, in metres.
-        min_ratio: the least ratio of height and distance that differs from zero.
-        step: in seconds.
-    """
-
-    vertices: Any
-    weights: Any
-    distances: Any
-    static: Any
-    kinetic: Any
-    mobility: Any
-    height: float
-    min_ratio: float
-    step: float
-
-
-class ContactGradients(NamedTuple):
-    """Gradients by members of ``VertexContacts`` of the same name, which grow; (1,) ``height``."""
-
-    weights: Any
-    kinetic: Any
-    mobility: Any
-    height: Any
-
-
-@compiled()
-def _lift(ground: Any, row: int, height: float) -> Any:
-    """Return the change of a vertex's speed by the ground, with u and κ."""
-    distance = ground.distances[row]
-    stiffness = ground.mobility[row] * ground.weights[row] / distance
-    ratio = proximal((height - ground.height) / distance, stiffness, ground.min_ratio)
-    change = (ground.height + ratio * distance - height) / ground.step
-    return change, ratio, stiffness
-
-
-@compiled()
-def change_velocities(ground: Any, rows: Any, heights: Any, velocities: Any, out: Any) -> None:
-    """(3, K) changes of the (3, K) velocities of vertices at (K,) heights."""
-    for k in range(len(rows)):
-        row, x, y = rows[k], velocities[0, k], velocities[1, k]
-        out[2, k], _, _ = _lift(ground, row, heights[k])
-        speed, lost = math.sqrt(x * x + y * y), 1.0
-        if speed > ground.static[row] * out[2, k]:
-            lost = ground.kinetic[row] * out[2, k] / speed
-        out[0, k], out[1, k] = -lost * x, -lost * y
-
-
-@compiled()
-def contact_back(
-    ground: Any, rows: Any, heights: Any, velocities: Any, places: Any, grad: Any, out: Any
-) -> None:
-    """Propagate gradients back through the contact of K vertices with the ground.
-
-    Args:
-        rows: (K,) of them among the ground's.
-        heights, velocities: (K,) and (3, K) before it.
-        places: (K,) of them in the gradients.
-        grad: two (3, …) gradients by positions and velocities after it, which become those before.
-        out: ``ContactGradients``.
-    """
-    grad_positions, grad_velocities = grad
-    step = ground.step
-    for k in range(len(rows)):
-        row, v = rows[k], places[k]
-        change, ratio, stiffness = _lift(ground, row, heights[k])
-        x, y = velocities[0, k], velocities[1, k]
-        # A stopped vertex also loses its displacement in the step.
-        px, py = step * grad_positions[0, v], step * grad_positions[1, v]
-        grad_change, speed = grad_velocities[2, v], math.sqrt(x * x + y * y)
-        if speed > ground.static[row] * change:
-            x, y = x / speed, y / speed
-            along = (grad_velocities[0, v] + px) * x + (grad_velocities[1, v] + py) * y
-            turns = ground.kinetic[row] * change / speed
-            grad_velocities[0, v] -= turns * (grad_velocities[0, v] + px - along * x)
-            grad_velocities[1, v] -= turns * (grad_velocities[1, v] + py - along * y)
-            grad_change -= ground.kinetic[row] * along
-            out.kinetic[row] -= change * along
-        else:
-            grad_velocities[0, v], grad_velocities[1, v] = -px, -py
-        first_derivative, second_derivative = ground_derivatives(ratio, math.log(ratio))
-        grad_height = grad_positions[2, v] + grad_change / step
-        grad_start = grad_height / (1.0 + stiffness * second_derivative)
-        grad_stiffness = -first_derivative * grad_start
-        grad_positions[2, v] = grad_start - grad_change / step
-        out.height[0] += grad_height - grad_start
-        out.weights[row] += grad_stiffness * ground.mobility[row]
-        out.mobility[row] += grad_stiffness * ground.weights[row]
 
 
 class PointContacts(NamedTuple):
@@ -164,6 +63,15 @@ class PointTrace(NamedTuple):
     normal_forces: Any
     friction_forces: Any
 
+    @classmethod
+    def of_vertices(cls, points: Any, stops: int) -> PointTrace:
+        """Return the trace of P vertices for ``trace_vertices``, with ``stops`` sweeps of
+        friction."""
+        count = len(points)
+        normal, friction = np.zeros((1, count, 2)), np.zeros((stops, count, 4))
+        slides, forces = np.zeros(count, np.bool_), np.zeros(count)
+        return cls(points, normal, friction, 1, 1, slides, forces, np.zeros((count, 2)))
+
 
 class PointGradients(NamedTuple):
     """Gradients by members of ``PointContacts`` of the same name, and (1,) by the height of the
@@ -186,10 +94,45 @@ class MotionGradients(NamedTuple):
     friction: Any
 
 
+@compiled()
+def trace_vertices(points: Any, starts: Any, velocities: Any, min_ratio: float, trace: Any) -> None:
+    """Fill in the trace of vertices, whose forces are found in one sweep: those of friction by the
+    static coefficient, then by the kinetic one.
+
+    Args:
+        points: ``PointContacts`` that are vertices.
+        starts: (P,) ratios of height and distance before the contact.
+        velocities: (3, N) before it.
+        min_ratio: the least ratio that differs from zero.
+        trace: ``PointTrace.of_vertices``.
+    """
+    for j in range(len(trace.points)):
+        p = trace.points[j]
+        v, compliance, distance = (
+            points.corners[p, 0],
+            points.point_compliance[p],
+            points.distances[p],
+        )
+        root = proximal(starts[j], compliance * points.weights[p] / distance, min_ratio)
+        force = (root - starts[j]) * distance / compliance
+        trace.normal[0, j, 1], trace.normal_forces[j] = root, force
+        if len(trace.friction) == 0:
+            continue
+        x = -velocities[0, v] * points.step / compliance
+        y = -velocities[1, v] * points.step / compliance
+        size = math.sqrt(x * x + y * y)
+        static, kinetic = 1.0, 1.0
+        if size > points.static[p] * force:
+            trace.slides[j] = True
+            static, kinetic = points.static[p] * force / size, points.kinetic[p] * force / size
+        for sweep in range(2):
+            trace.friction[sweep, j, 2], trace.friction[sweep, j, 3] = x, y
+        trace.friction[1, j, 0], trace.friction[1, j, 1] = static * x, static * y
+        trace.friction_forces[j, 0], trace.friction_forces[j, 1] = kinetic * x, kinetic * y
+
+
 @compiled(allocates=True)
-def point_contact_back(
-    points: Any, trace: Any, vertices: Any, later: Any, out: Any, grad: Any
-) -> None:
+def contact_back(points: Any, trace: Any, vertices: Any, later: Any, out: Any, grad: Any) -> None:
     """Propagate gradients back through the contact of points with the ground.
 
     They do not depend on other points.
