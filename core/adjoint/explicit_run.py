@@ -18,7 +18,7 @@ from ..potentials.plastic_flow import ROWS
 from ..simulator import begin_frame
 from ..state import State
 from ..system import System
-from .force_adjoint import CompiledPlasticAdjoint, ForceAdjoint, PlasticAdjoint, plastic_adjoint
+from .force_adjoint import ForceAdjoint, PlasticAdjoint
 from .force_loops import RestProducts
 from .ground_adjoint import GroundAdjoint, GroundContact, Span, carries_forces
 from .quantities import Quantities
@@ -417,12 +417,12 @@ class ExplicitRun:
             if value.requires_grad
         }
         gradients = [torch.zeros_like(self._system.rest_positions()) for _ in range(2)]
-        back, step, flow = None, None, plastic_adjoint(self._system, quantities, grads)
+        back, step, flow = None, None, PlasticAdjoint(self._system, quantities, grads)
         for frame, frame_upstream in zip(reversed(self._frames), reversed(upstream), strict=True):
             gradients = [
                 carried + more for carried, more in zip(gradients, frame_upstream, strict=True)
             ]
-            if not any(bool(part.any()) for part in (*gradients, flow.grad_plastic)):
+            if not any(bool(part.any()) for part in (*gradients, *flow.grad_plastic.values())):
                 continue
             seconds = self._system.frame_times.of(frame.before.frame) / frame.steps
             if back is None or step is None or step.step != seconds:
@@ -439,9 +439,7 @@ class ExplicitRun:
                 grads[name] += carried
         return grads
 
-    def _adjoint(
-        self, seconds: float, flow: PlasticAdjoint | CompiledPlasticAdjoint
-    ) -> StepAdjoint:
+    def _adjoint(self, seconds: float, flow: PlasticAdjoint) -> StepAdjoint:
         is_single = len(stages_of(self._integrator)[0]) == 1
         kind = SymplecticAdjoint if is_single else RungeKuttaAdjoint
         quantities, grads, products = flow.quantities, flow.grads, flow.products
@@ -453,7 +451,7 @@ class ExplicitRun:
         gradients: list[Tensor],
         step: ExplicitStep,
         back: StepAdjoint,
-        flow: PlasticAdjoint | CompiledPlasticAdjoint,
+        flow: PlasticAdjoint,
     ) -> list[Tensor]:
         """The gradients by the state that the frame began at."""
         before, count = frame.before, frame.steps

@@ -9,21 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..assembly.tets import Tets
 from ..kernels.elasticity import Constants, ElasticityKernel
-from ..kernels.plastic_flow import FlowKernel
 from ..math3.torch_matrices import matmul3
 from ..potentials import Elasticity, Viscosity
 from ..system import System
 from .flow_loops import FlowAdjointKernel
-from .force_loops import ElasticDerivativesKernel, RestProducts, ViscousDerivativesKernel
+from .force_loops import DerivativesKernel, RestProducts
 from .quantities import Quantities
-from .tape import Gradients, TapePlasticity
+from .tape import Gradients, TapeViscosity
 
 
 @dataclass(frozen=True)
-class _Elastic:
-    """The adjoint of elastic forces by a compiled kernel.
+class _Loop:
+    """The adjoint of an elasticity, a viscosity, or both of the same tets, by a compiled kernel.
 
     Args:
         names: of quantities of (M,) numbers.
@@ -32,35 +30,9 @@ class _Elastic:
     """
 
     names: tuple[str, ...]
-    part: Elasticity
-    kernel: ElasticDerivativesKernel
-    works: Tensor
-    rest: RestProducts | None
-
-    def back(
-        self, state: tuple[Tensor, Tensor], upstream: Tensor, out: tuple[Tensor, Tensor]
-    ) -> None:
-        """See ``ForceAdjoint.back``."""
-        along = upstream
-        if not (self.part.is_constant and float(self.part.stiffness) == 1.0):
-            along = upstream * self.part.stiffness
-        self.kernel.add_along(state[0], along, out[0], self.works, self.rest)
-
-
-@dataclass(frozen=True)
-class _Viscous:
-    """A viscosity, and the elasticity of the same tets where a loop takes both.
-
-    Args:
-        names, works, rest: as above.
-        moduli: (M,) of each tet.
-    """
-
-    names: tuple[str, ...]
-    part: Viscosity
     elasticity: Elasticity | None
-    kernel: ViscousDerivativesKernel
-    moduli: tuple[Tensor, Tensor]
+    viscosity: Viscosity | None
+    kernel: DerivativesKernel
     works: Tensor
     rest: RestProducts | None
 
@@ -68,9 +40,11 @@ class _Viscous:
         self, state: tuple[Tensor, Tensor], upstream: Tensor, out: tuple[Tensor, Tensor]
     ) -> None:
         """See ``ForceAdjoint.back``."""
-        elastic = 0.0 if self.elasticity is None else float(self.elasticity.stiffness)
-        factors = elastic, float(self.part.parameters)
-        self.kernel.add_along(state, upstream, self.moduli, factors, out, self.works, self.rest)
+        factors = (
+            0.0 if self.elasticity is None else float(self.elasticity.stiffness),
+            0.0 if self.viscosity is None else float(self.viscosity.parameters),
+        )
+        self.kernel.add_along(state, upstream, factors, out, self.works, self.rest)
 
 
 class ForceAdjoint:
@@ -93,9 +67,8 @@ class ForceAdjoint:
     ) -> None:
         self._system, self._quantities, self._grads = system, quantities, grads
         self._gradients = gradients = Gradients(system, solved=False)
-        stays = bool(system.plastic_flow) and not flowing
-        self._rest = {} if stays else _products(system, quantities, flowing)
-        # Products by the index of the elasticity; without those whose rest shapes are on the tape.
+        self._rest = _products(system, quantities, flowing)
+        # By the index of the elasticity.
         products = self._rest | flowing
         compiled = [
             index
@@ -112,12 +85,12 @@ class ForceAdjoint:
             f"amounts {k}" in quantities or (f"volumes {k}" in quantities and k not in products)
             for k in range(count)
         )
-        self._loops: list[_Elastic | _Viscous] = []
-        if not reshaped and not any(quantities[name].requires_grad for name in keyed):
-            self._loops, paired = _viscous_loops(gradients, quantities, compiled, products)
+        viscosities = gradients.viscosities
+        if reshaped or any(quantities[name].requires_grad for name in keyed):
+            viscosities = []
+        else:
             gradients.viscosities = []
-            compiled = [index for index in compiled if index not in paired]
-        self._loops += [_elastic_loop(gradients, index, products.get(index)) for index in compiled]
+        self._loops = _loops(gradients, viscosities, quantities, compiled, products)
         others = count - len(gradients.left_out)
         is_carried = gradients.carried_damping(quantities) is not None
         is_taped = others or system.forces or gradients.viscosities or is_carried
@@ -203,44 +176,44 @@ def _products(
     }
 
 
-def _elastic_loop(gradients: Gradients, index: int, rest: RestProducts | None) -> _Elastic:
-    taped = gradients.elasticities[index]
-    part, kernel, names = taped.part, taped.derivatives, (f"mu {index}", f"lam {index}")
-    assert kernel is not None
-    return _Elastic(names, part, kernel, _zeros(len(names), part.tets), rest)
-
-
-def _viscous_loops(
+def _loops(
     gradients: Gradients,
+    viscosities: list[TapeViscosity],
     quantities: Quantities,
     compiled: list[int],
     products: dict[int, RestProducts],
-) -> tuple[list[_Elastic | _Viscous], set[int]]:
-    """Return the kernels of all viscosities, and the elasticities that they include."""
-    loops, paired = list[_Elastic | _Viscous](), set[int]()
-    parts = [each.part for each in gradients.elasticities]
-    for number, viscosity in enumerate(gradients.viscosities):
-        part = viscosity.part
-        index = next(k for k, each in enumerate(parts) if each.tets is part.tets)
+) -> list[_Loop]:
+    """Return the kernels of some viscosities, and of the elasticities of these indices: together
+    where they are of the same tets."""
+    loops, parts = list[_Loop](), [each.part for each in gradients.elasticities]
+    left = list(compiled)
+
+    def add(index: int, number: int | None) -> None:
+        part, names, moduli = parts[index], [f"mu {index}", f"lam {index}"], None
+        if number is not None:
+            names += [f"shear {number}", f"bulk {number}"]
+            moduli = quantities[names[2]].detach(), quantities[names[3]].detach()
         elasticity, constants = None, None
-        if index in compiled and index not in paired:
-            paired.add(index)
-            elasticity = parts[index]
-            constants = Constants(elasticity.material, part.tets.volumes)
-        names = f"mu {index}", f"lam {index}", f"shear {number}", f"bulk {number}"
-        moduli = quantities[names[2]].detach(), quantities[names[3]].detach()
-        kernel = ViscousDerivativesKernel(part.tets, constants)
-        works = _zeros(len(names), part.tets)
-        loops.append(_Viscous(names, part, elasticity, kernel, moduli, works, products.get(index)))
-    return loops, paired
+        if index in left:
+            left.remove(index)
+            elasticity, constants = part, Constants(part.material, part.tets.volumes)
+        viscosity = None if number is None else viscosities[number].part
+        kernel = DerivativesKernel(part.tets, constants, moduli)
+        works = part.tets.volumes.new_zeros(len(names), len(part.tets))
+        rest = products.get(index)
+        loops.append(_Loop(tuple(names), elasticity, viscosity, kernel, works, rest))
 
-
-def _zeros(rows: int, tets: Tets) -> Tensor:
-    return tets.volumes.new_zeros(rows, len(tets))
+    for number, viscosity in enumerate(viscosities):
+        tets = viscosity.part.tets
+        add(next(k for k, each in enumerate(parts) if each.tets is tets), number)
+    for index in tuple(left):
+        add(index, None)
+    return loops
 
 
 class PlasticAdjoint:
-    """The adjoint of plastic flow, which acts between the adjoints of forces.
+    """The adjoint of plastic flow, which acts between the adjoints of forces. Forces that autograd
+    differentiates are so by shape gradients, others report these through ``products``.
 
     Args:
         system: a system with or without plastic flow.
@@ -249,101 +222,11 @@ class PlasticAdjoint:
     """
 
     def __init__(self, system: System, quantities: Quantities, grads: dict[str, Tensor]) -> None:
-        self._flow = system.plastic_flow
-        self._tape, self._quantities, self._grads = TapePlasticity(system), quantities, grads
-        plastic = self._tape.strain(None)
-        #: The (10, P) gradient by the plastic strain.
-        self.grad_plastic = torch.zeros_like(plastic)
-        with torch.no_grad():
-            shapes = self._tape.shapes(plastic, quantities)
-        names = [name for name in shapes if name.startswith("shape gradients")]
-        self._shapes = {name: shapes[name].requires_grad_() for name in names}
-        volumes = {
-            name: quantities.get(name, value) for name, value in shapes.items() if name not in names
-        }
-        #: Quantities of a step, and the gradients by these: with the shapes of tets then.
-        self.quantities = quantities | volumes | self._shapes
-        #: None: their forces are on the tape.
-        self.products: dict[int, RestProducts] = {}
-        self.grads = grads | {name: torch.zeros_like(value) for name, value in self._shapes.items()}
-
-    def __bool__(self) -> bool:
-        return bool(self._flow)
-
-    def enter(self, positions: Tensor, plastic: Tensor | None, seconds: float) -> Tensor:
-        """From where tets have flowed at the end of a step to before that; the (3, N) gradient by
-        the positions there.
-
-        Args:
-            positions: (3, N) at the end of the step.
-            plastic: (10, P) before it; kept for ``leave``.
-            seconds: of the step.
-        """
-        with torch.enable_grad():
-            at = positions.detach().requires_grad_()
-            self._plastic = self._tape.strain(plastic).detach().requires_grad_()
-            flowed = self._tape.flow(at, self._plastic, seconds, self._quantities)
-            grad_positions, self.grad_plastic = self._back(flowed, self.grad_plastic, at)
-            self._taped = self._tape.shapes(self._plastic, self._quantities)
-        with torch.no_grad():
-            for name, value in self._shapes.items():
-                value.copy_(self._taped[name])
-                self.grads[name].zero_()
-        return grad_positions
-
-    def leave(self) -> None:
-        """Propagate the gradients by the shapes of tets, from the step's forces, to the plastic
-        strain."""
-        for name in self._shapes:
-            _, change = self._back(self._taped[name], self.grads[name], self._plastic)
-            self.grad_plastic = self.grad_plastic + change
-
-    def settle(self) -> None:
-        """The gradient by the plastic strain is up to date after each step."""
-
-    def finish(self) -> None:
-        """Nothing is left to add."""
-
-    def _back(self, out: Tensor, upstream: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
-        """The gradients by ``at`` and by the plastic strain; adds to those found."""
-        names = list(self._grads)
-        inputs = [at, self._plastic, *(self._quantities[name] for name in names)]
-        parts = torch.autograd.grad(out, inputs, upstream, allow_unused=True, retain_graph=True)
-        for name, part in zip(names, parts[2:], strict=True):
-            if part is not None:
-                self._grads[name] += part
-        first, second = (
-            torch.zeros_like(tensor) if part is None else part
-            for tensor, part in zip(inputs[:2], parts[:2], strict=True)
-        )
-        return first, second
-
-
-def plastic_adjoint(
-    system: System, quantities: Quantities, grads: dict[str, Tensor]
-) -> PlasticAdjoint | CompiledPlasticAdjoint:
-    """Build the adjoint with compiled kernels where tets flow by these, else on the tape."""
-    flows = system.plastic_flow.parts
-    if flows and all(isinstance(flow.map, FlowKernel) for flow in flows):
-        return CompiledPlasticAdjoint(system, quantities, grads)
-    return PlasticAdjoint(system, quantities, grads)
-
-
-class CompiledPlasticAdjoint:
-    """The compiled side of ``PlasticAdjoint``, with the same methods; forces that autograd
-    differentiates are so by shape gradients, others report these through ``products``.
-
-    Args:
-        system: a system with plastic flow.
-        quantities: values by name, on autograd's tape or off it.
-        grads: the gradients by those that require grad, which grow.
-    """
-
-    def __init__(self, system: System, quantities: Quantities, grads: dict[str, Tensor]) -> None:
         self._flow, self._whole, self._grads = system.plastic_flow, quantities, grads
         self._kernels: dict[int, FlowAdjointKernel] = {}
-        #: The (10, M) gradients by the plastic strains.
-        self._grad_plastic: dict[int, Tensor] = {}
+        #: By the index of the elasticity the (10, M) gradient by its plastic strains, up to date
+        #: after ``settle``.
+        self.grad_plastic: dict[int, Tensor] = {}
         self._shapes: dict[int, Tensor] = {}
         volumes: Quantities = {}
         for flow in self._flow.parts:
@@ -351,7 +234,7 @@ class CompiledPlasticAdjoint:
             gradients = np.concatenate([mesh.shape_gradients for _, mesh in flow.tets.meshes])
             rest = np.ascontiguousarray(gradients[:, 1:], dtype=flow.tets.gradients_by_tet.dtype)
             self._kernels[index] = FlowAdjointKernel(flow.tets, flow.constants, rest)
-            self._grad_plastic[index] = torch.zeros_like(flow.plastic)
+            self.grad_plastic[index] = torch.zeros_like(flow.plastic)
             if not isinstance(system.elasticities[index].kernel, ElasticityKernel):
                 modelled = torch.as_tensor(rest).permute(1, 2, 0)
                 self._shapes[index] = modelled.clone().requires_grad_()
@@ -363,17 +246,12 @@ class CompiledPlasticAdjoint:
         self.grads = grads | {name: torch.zeros_like(shape) for name, shape in shapes.items()}
 
     def __bool__(self) -> bool:
-        return True
+        return bool(self._flow)
 
     @property
     def products(self) -> dict[int, RestProducts]:
         """Return the products of a step, by the index of the elasticity."""
         return {index: kernel.products for index, kernel in self._kernels.items()}
-
-    @property
-    def grad_plastic(self) -> Tensor:
-        """The (10, P) gradient by the plastic strain, as of ``settle``."""
-        return torch.cat([*self._grad_plastic.values()], dim=1)
 
     def enter(self, positions: Tensor, plastic: Tensor | None, seconds: float) -> Tensor:
         """From where tets have flowed at the end of a step to before that; the (3, N) gradient by
@@ -382,7 +260,7 @@ class CompiledPlasticAdjoint:
         parts = zip(self._flow.parts, self._flow.pieces(plastic), strict=True)
         for (index, kernel), (flow, piece) in zip(self._kernels.items(), parts, strict=True):
             before = flow.unstrained() if piece is None else piece.contiguous()
-            kernel.back(positions, seconds, before, flow.plastic, self._grad_plastic[index], out)
+            kernel.back(positions, seconds, before, flow.plastic, self.grad_plastic[index], out)
             if index in self._shapes:
                 gradients = torch.as_tensor(flow.tets.gradients_by_tet).permute(1, 2, 0)
                 self._shapes[index].detach().copy_(gradients)
@@ -401,7 +279,7 @@ class CompiledPlasticAdjoint:
     def settle(self) -> None:
         """Brings the gradient by the plastic strain up to date, while tets have that strain."""
         for index, kernel in self._kernels.items():
-            kernel.settle(self._grad_plastic[index])
+            kernel.settle(self.grad_plastic[index])
 
     def finish(self) -> None:
         """Add the accumulated sums to the gradients."""

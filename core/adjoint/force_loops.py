@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from ..kernels import elasticity
 from ..kernels.elasticity import (
     TETS_PER_THREAD,
     Constants,
-    ElasticityKernel,
     first_derivatives,
     second_derivatives,
     sum_at_vertices,
@@ -93,44 +91,79 @@ def add_rest_product(sums: Any, e: int, k: Any, diagonal: float, work: float) ->
     sums[9, e] += work
 
 
-class ElasticDerivativesKernel(ElasticityKernel):
-    """The derivatives of the tets of one material that is written in I_C and J.
+class DerivativesKernel:
+    """The derivatives of the tets of an elasticity, of a viscosity, or of both, which share much of
+    the computation.
 
     Args:
-        constants: of the tets.
+        tets: the tets of them.
+        elastic: constants of an elasticity that is written in I_C and J; None is none.
+        viscous: (M,) shear and bulk viscosity; None is none.
     """
 
+    def __init__(
+        self, tets: Tets, elastic: Constants | None, viscous: tuple[Tensor, Tensor] | None = None
+    ) -> None:
+        self._tets, self._corners, self._metric = tets, tets.corners.numpy(), tets.metric_by_tet
+        shape, kind = (9, len(tets)), self._metric.dtype
+        self._moduli = np.zeros((2, len(tets)), kind) if elastic is None else elastic.moduli
+        self._law = (
+            (0, kind.type(-np.inf), kind.type(np.inf))
+            if elastic is None
+            else (elastic.law, elastic.low, elastic.high)
+        )
+        shear, bulk = (None, None) if viscous is None else (part.numpy() for part in viscous)
+        self._viscosities = shear, bulk
+        self._forces: NDArray[Any] = np.empty(shape, kind)
+        self._rates = None if viscous is None else np.empty(shape, kind)
+
     def along(self, positions: Tensor, displacement: Tensor) -> tuple[Tensor, Tensor]:
-        """The second derivative of the energy times a (3, N) displacement, (3, N) in newtons, and
-        the (2, M) derivatives by μ and by λ of the work that the gradient does along it, in m³."""
+        """The second derivative of the elastic energy times a (3, N) displacement, (3, N) in
+        newtons, and the (2, M) derivatives by μ and by λ of the work that the gradient does along
+        it, in m³."""
         out, works = torch.zeros_like(positions), positions.new_zeros((2, self._corners.shape[1]))
-        self.add_along(positions, displacement, out, works)
+        self.add_along((positions, positions), displacement, (1.0, 0.0), (out, out), works)
         return out, works
 
     def add_along(
         self,
-        positions: Tensor,
+        state: tuple[Tensor, Tensor],
         displacement: Tensor,
-        out: Tensor,
+        factors: tuple[float, float],
+        out: tuple[Tensor, Tensor],
         works: Tensor,
         rest: RestProducts | None = None,
     ) -> None:
-        """Add the result of ``along`` to (3, N) ``out`` and (2, M) ``works``, and the derivative
-        of that work by the rest shape to ``rest``, if given."""
-        constants = self._constants
-        use_threads(self._corners.shape[1], TETS_PER_THREAD)
+        """Add the derivatives of the work of the forces along a (3, N) displacement: (3, N) by
+        positions and by velocities to ``out``, those by μ and λ, and by shear and bulk viscosity
+        where there are any, to the rows of ``works``, and those by the rest shape to ``rest``,
+        unless it is None.
+
+        Viscous forces are linear in velocities, by a symmetric matrix.
+
+        Args:
+            state: (3, N) positions and velocities.
+            factors: on elastic and on viscous forces.
+        """
+        use_threads(len(self._tets), TETS_PER_THREAD)
         _derivatives(
-            positions.numpy(),
+            state[0].numpy(),
+            state[1].numpy(),
             displacement.numpy(),
+            *self._viscosities,
             self._corners,
             self._metric,
-            constants.moduli,
-            (constants.law, constants.low, constants.high),
+            self._moduli,
+            self._law,
+            factors,
             self._forces,
+            self._rates,
             works.numpy(),
             None if rest is None else rest.sums,
         )
-        sum_at_vertices(self._forces, self._corners, out.numpy())
+        sum_at_vertices(self._forces, self._corners, out[0].numpy())
+        if self._rates is not None:
+            sum_at_vertices(self._rates, self._corners, out[1].numpy())
 
 
 @compiled()
@@ -176,168 +209,74 @@ def determinant_change(w: Any, c: Any) -> float:
 @compiled(parallel=True)
 def _derivatives(
     positions: Any,
+    velocities: Any,
     displacement: Any,
-    corners: Any,
-    metric: Any,
-    moduli: Any,
-    law: Any,
-    out: Any,
-    works: Any,
-    rest: Any,
-) -> None:
-    """With the edges D, the displacement's W and C = cof D the gradient by the edges is
-    Y = p D V S + q C, p = 2 Ψ_I and q = Ψ_J / 6; this is X, how it changes with D along W, into
-    (9, M).
-
-    DᵀX + WᵀY is (p' DᵀD + p (DᵀW + WᵀD)) V S + (q' det D + q C : W) I; where ``rest`` is None the
-    loop is compiled without it.
-
-    Numbers alone are handed on: arrays that are keep loops from becoming vector instructions.
-    """
-    for e in shared_range(corners.shape[1]):
-        d, w = tet_edges(positions, corners, e), tet_edges(displacement, corners, e)
-        s, half = symmetric_in(metric, e), 0.5 * metric[6, e]
-        squares, change = symmetric_product(d, d), symmetric_product(d, w)
-        c = cofactors(d)
-        det, ddet = determinant(d, c), determinant_change(w, c)
-        i_c, half_di = half * contracted(squares, s), half * contracted(change, s)
-        p, q, dp, dq, grad_mu, grad_lam = stress_derivatives(
-            law, i_c, half_di, det, ddet, metric[6, e], moduli[0, e], moduli[1, e]
-        )
-        works[0, e] += grad_mu
-        works[1, e] += grad_lam
-        x = matmul3(d, full(scaled_symmetric(dp, s)))
-        x = add3(x, matmul3(w, full(scaled_symmetric(p, s))))
-        set_column(out, e, add3(x, add3(scaled(dq, c), scaled(q, cofactor_change(d, w)))))
-        if rest is not None:
-            k = matmul3(full(weighted_sum(0.5 * dp, squares, p, change)), full(s))
-            work = p * half_di / metric[6, e] + q * ddet
-            add_rest_product(rest, e, k, dq * det + q * ddet, work)
-
-
-class ViscousDerivativesKernel:
-    """The derivatives of the tets of one viscosity, and of their elasticity with it, which shares
-    much of the computation.
-
-    Args:
-        tets: that have both.
-        constants: of an elasticity that is written in I_C and J; None is none.
-    """
-
-    def __init__(self, tets: Tets, constants: Constants | None = None) -> None:
-        self._tets, self._corners = tets, tets.corners.numpy()
-        self._metric, self._constants = tets.metric_by_tet, constants
-        self._moduli = np.zeros((2, len(tets)), dtype=self._metric.dtype)
-        if constants is not None:
-            self._moduli = constants.moduli
-        self._forces, self._rates = (self._edge_rows() for _ in range(2))
-
-    def add_along(
-        self,
-        state: tuple[Tensor, Tensor],
-        displacement: Tensor,
-        moduli: tuple[Tensor, Tensor],
-        factors: tuple[float, float],
-        out: tuple[Tensor, Tensor],
-        works: Tensor,
-        rest: RestProducts | None,
-    ) -> None:
-        """Add the derivatives of the work of the forces along a (3, N) displacement: (3, N) by
-        positions and by velocities to ``out``, (4, M) by μ, λ, shear and bulk viscosity to
-        ``works``, and those by the rest shape to ``rest``, unless it is None.
-
-        Viscous forces are linear in velocities, by a symmetric matrix.
-
-        Args:
-            state: (3, N) positions and velocities.
-            moduli: (M,) shear and bulk viscosity.
-            factors: on elastic and on viscous forces.
-        """
-        constants = self._constants
-        law, low, high = (
-            (0, -np.inf, np.inf)
-            if constants is None
-            else (constants.law, constants.low, constants.high)
-        )
-        number = self._metric.dtype.type
-        use_threads(len(self._tets), elasticity.TETS_PER_THREAD)
-        _viscous_derivatives(
-            (state[0].numpy(), state[1].numpy(), displacement.numpy()),
-            (moduli[0].numpy(), moduli[1].numpy()),
-            self._corners,
-            self._metric,
-            self._moduli,
-            (law, number(low), number(high)),
-            factors,
-            (self._forces, self._rates),
-            works.numpy(),
-            None if rest is None else rest.sums,
-        )
-        sum_at_vertices(self._forces, self._corners, out[0].numpy())
-        sum_at_vertices(self._rates, self._corners, out[1].numpy())
-
-    def _edge_rows(self) -> NDArray[Any]:
-        return np.empty((9, len(self._tets)), dtype=self._metric.dtype)
-
-
-@compiled(parallel=True)
-def _viscous_derivatives(
-    state: Any,
-    viscosities: Any,
+    shear: Any,
+    bulk: Any,
     corners: Any,
     metric: Any,
     moduli: Any,
     law: Any,
     factors: Any,
-    out: Any,
+    forces: Any,
+    rates: Any,
     works: Any,
     rest: Any,
 ) -> None:
     """Compute the derivatives of the work of the forces by positions and by velocities, as sums
     over edges: X and Z, (9, M).
 
-    With the edges D, the displacement's W, R = DᵀḊ + ḊᵀD, Q = DᵀW + WᵀD and T(R) = (a V S R V S +
-    b/2 tr(R V S) V S)/V, the forces D T(R) of ``green_strain`` do the work Q : T(R)/2 = R :
-    T(Q)/2. Thus X = W T(R) + Ḋ T(Q) and Z = D T(Q), and DᵀX + Wᵀ D T(R) + ḊᵀZ is Q T(R) + R T(Q).
-    Elastic forces, see ``elastic_derivatives``, add p V S to T(R), and their own terms.
+    With the edges D, the displacement's W and C = cof D the gradient of the elastic energy by the
+    edges is p D V S + q C, p = 2 Ψ_I and q = Ψ_J / 6. With R = DᵀḊ + ḊᵀD, Q = DᵀW + WᵀD and T(R) =
+    (a V S R V S + b/2 tr(R V S) V S)/V, the forces D T(R) of ``green_strain`` do the work
+    Q : T(R)/2 = R : T(Q)/2. Thus X = W (p V S + T(R)) + Ḋ T(Q) + p' D V S + q' C + q C' and
+    Z = D T(Q), and DᵀX + WᵀY + ḊᵀZ is (p' DᵀD + p Q) V S + (q' det D + q C : W) I + Q T(R) +
+    R T(Q).
+
+    Where ``shear`` or ``rest`` is None the loop is compiled without it. Numbers alone are handed
+    on, and none is set anew in a branch: either keeps loops from becoming vector instructions.
 
     Args:
-        state: positions, velocities and the displacement, (3, N) each.
         law: as of ``stress_derivatives``.
         factors: on elastic and on viscous forces.
     """
-    positions, velocities, displacement = state
-    (shear, bulk), (elastic, viscous), (forces, rates) = viscosities, factors, out
+    elastic, viscous = factors
     for e in shared_range(corners.shape[1]):
         d, w = tet_edges(positions, corners, e), tet_edges(displacement, corners, e)
-        r, s = tet_edges(velocities, corners, e), symmetric_in(metric, e)
-        inverse_volume, half = metric[6, e], 0.5 * metric[6, e]
+        s, inverse_volume, half = symmetric_in(metric, e), metric[6, e], 0.5 * metric[6, e]
         squares, change = symmetric_product(d, d), symmetric_product(d, w)
-        rate = symmetric_product(d, r)
-        turned, rate_trace = between(s, rate), contracted(s, rate)
-        along, trace = between(s, change), contracted(s, change)
         c = cofactors(d)
         det, ddet = determinant(d, c), determinant_change(w, c)
+        trace = contracted(change, s)
         i_c, half_di = half * contracted(squares, s), half * trace
         p, q, dp, dq, grad_mu, grad_lam = stress_derivatives(
             law, i_c, half_di, det, ddet, inverse_volume, moduli[0, e], moduli[1, e]
         )
         p, q, dp, dq = elastic * p, elastic * q, elastic * dp, elastic * dq
-        works[0, e] += elastic * grad_mu
-        works[1, e] += elastic * grad_lam
-        works[2, e] += viscous * half * contracted(rate, along)
-        works[3, e] += viscous * 0.5 * half * rate_trace * trace
-        shears, bulks = viscous * inverse_volume * shear[e], viscous * half * bulk[e]
-        t = weighted_sum(shears, turned, p + bulks * rate_trace, s)
-        g = weighted_sum(shears, along, bulks * trace, s)
-        x = add3(matmul3(w, full(t)), matmul3(r, full(g)))
         y = add3(scaled(dq, c), scaled(q, cofactor_change(d, w)))
         y = add3(matmul3(d, full(scaled_symmetric(dp, s))), y)
-        set_column(forces, e, add3(x, y))
-        set_column(rates, e, matmul3(d, full(g)))
-        if rest is not None:
-            k = matmul3(full(scaled_symmetric(0.5 * dp, squares)), full(s))
-            k = add3(matmul3(full(change), full(t)), k)
-            k = add3(k, matmul3(full(rate), full(g)))
-            work = 0.5 * contracted(change, t) + q * ddet
-            add_rest_product(rest, e, k, dq * det + q * ddet, work)
+        works[0, e] += elastic * grad_mu
+        works[1, e] += elastic * grad_lam
+        if shear is None:
+            set_column(forces, e, add3(matmul3(w, full(scaled_symmetric(p, s))), y))
+            if rest is not None:
+                k = matmul3(full(weighted_sum(0.5 * dp, squares, p, change)), full(s))
+                work = 0.5 * p * trace + q * ddet
+                add_rest_product(rest, e, k, dq * det + q * ddet, work)
+        else:
+            r = tet_edges(velocities, corners, e)
+            rate = symmetric_product(d, r)
+            turned, rate_trace = between(s, rate), contracted(s, rate)
+            along = between(s, change)
+            shears, bulks = viscous * inverse_volume * shear[e], viscous * half * bulk[e]
+            t = weighted_sum(shears, turned, p + bulks * rate_trace, s)
+            g = full(weighted_sum(shears, along, bulks * trace, s))
+            works[2, e] += viscous * half * contracted(rate, along)
+            works[3, e] += viscous * 0.5 * half * rate_trace * trace
+            set_column(forces, e, add3(add3(matmul3(w, full(t)), matmul3(r, g)), y))
+            set_column(rates, e, matmul3(d, g))
+            if rest is not None:
+                k = matmul3(full(scaled_symmetric(0.5 * dp, squares)), full(s))
+                k = add3(matmul3(full(rate), g), add3(matmul3(full(change), full(t)), k))
+                work = 0.5 * contracted(change, t) + q * ddet
+                add_rest_product(rest, e, k, dq * det + q * ddet, work)

@@ -50,7 +50,7 @@ from ..potentials.height_floor import (
 from ..potentials.plastic_flow import TetFlow
 from ..scene.friction import NO_FRICTION, slide_stiffness
 from ..system import System, fill
-from .force_loops import ElasticDerivativesKernel
+from .force_loops import DerivativesKernel
 from .quantities import Quantities, at_time
 from .tape_contact import TapeContact, slide_lengths
 
@@ -65,10 +65,10 @@ class TapeElasticity:
     def __init__(self, part: Elasticity) -> None:
         self.part, self._corners = part, part.tets.corners.long().reshape(-1)
         #: None where autograd goes through the stresses.
-        self.derivatives: ElasticDerivativesKernel | None = None
+        self.derivatives: DerivativesKernel | None = None
         if isinstance(part.kernel, ElasticityKernel):
             constants = Constants(part.material, part.tets.volumes)
-            self.derivatives = ElasticDerivativesKernel(constants, part.tets)
+            self.derivatives = DerivativesKernel(part.tets, constants)
 
     def gradient(self, positions: Tensor, mu: Tensor, lam: Tensor, tets: Tets) -> Tensor:
         """Return the (3, N) gradient in newtons, with Lamé's (M,) moduli, of its tets or the

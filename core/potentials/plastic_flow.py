@@ -34,8 +34,8 @@ from torch import Tensor
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import CachedAt
 from ..assembly.tets import Tets
+from ..compiled import runs_loops
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.elasticity import has_kernel
 from ..kernels.plastic_flow import MIN_SQUARED_STRETCH, FlowKernel
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..materials.material import PARAMETERS
@@ -136,7 +136,7 @@ class TetFlow:
         self.constants[1:3] /= elasticity.stiffness
         #: (10, M), written to.
         self.plastic = self.tets.template.new_empty(ROWS, len(self.tets))
-        kind = FlowKernel if has_kernel(elasticity.material, self.tets.template) else TorchFlow
+        kind = FlowKernel if runs_loops(self.tets.template) else TorchFlow
         #: Lets them flow.
         self.map: FlowKernel | TorchFlow = kind(self.tets, constants)
         self.set_plastic(None)

@@ -9,8 +9,9 @@ import torch
 
 from supple.core import Plasticity, Scene, SceneError, Simulator, SoftBody
 from supple.core.adjoint import settle, simulate
-from supple.core.adjoint.force_adjoint import CompiledPlasticAdjoint, PlasticAdjoint
+from supple.core.adjoint.force_adjoint import PlasticAdjoint
 from supple.core.adjoint.quantities import Derivation
+from supple.core.adjoint.tape import TapePlasticity
 from supple.core.integrators import (
     BDF2,
     SDIRK2,
@@ -108,7 +109,7 @@ def test_an_equilibrium_after_flow_is_refused() -> None:
         settle(pulled({"young": young}))
 
 
-COMPILED_PLASTIC_ADJOINT_MESH = block((1, 1, 2), (0.1, 0.1, 0.2))
+PLASTIC_MESH = block((1, 1, 2), (0.1, 0.1, 0.2))
 SECONDS = 0.01
 #: Limit, creep time, and by how much the tets have flowed before, in turn.
 CASES = {
@@ -120,62 +121,49 @@ CASES = {
 }
 
 
-def gradients(
-    kind: type[PlasticAdjoint] | type[CompiledPlasticAdjoint], case: str
-) -> tuple[list[torch.Tensor], torch.Tensor]:
-    """Return gradients with respect to positions, plastic strain and all quantities of the flow;
-    and which tets flow."""
+@pytest.mark.parametrize("case", CASES)
+def test_flow_goes_back_as_autograd_says(case: str) -> None:
+    """By positions, by the plastic strain and by all quantities of the flow."""
     limit, creep, before = CASES[case]
-    plasticity = Plasticity(
-        np.linspace(5e2, 5e4, len(COMPILED_PLASTIC_ADJOINT_MESH.tets)), 2e4, creep, limit
-    )
-    body = SoftBody(
-        COMPILED_PLASTIC_ADJOINT_MESH, StableNeoHookean(2e5, 0.35), plasticity=plasticity
-    )
+    plasticity = Plasticity(np.linspace(5e2, 5e4, len(PLASTIC_MESH.tets)), 2e4, creep, limit)
+    body = SoftBody(PLASTIC_MESH, StableNeoHookean(2e5, 0.35), plasticity=plasticity)
     system = System(Scene([body]), torch.device("cpu"), torch.float64)
     leaves = {
         "bodies[0].material.young": torch.tensor(2e5, dtype=torch.float64, requires_grad=True),
-        "bodies[0].mesh.vertices": torch.tensor(
-            COMPILED_PLASTIC_ADJOINT_MESH.vertices, requires_grad=True
-        ),
+        "bodies[0].mesh.vertices": torch.tensor(PLASTIC_MESH.vertices, requires_grad=True),
     }
     given = Derivation(system, leaves).quantities()
     given = {name: own.detach().requires_grad_(own.requires_grad) for name, own in given.items()}
-    found = {name: torch.zeros_like(own) for name, own in given.items() if own.requires_grad}
+    names = [name for name, own in given.items() if own.requires_grad]
+    found = {name: torch.zeros_like(given[name]) for name in names}
     random = torch.Generator().manual_seed(1)
     stretch = torch.eye(3, dtype=torch.float64)
     stretch += 0.12 * torch.randn(3, 3, generator=random).double()
-    positions = stretch @ torch.as_tensor(COMPILED_PLASTIC_ADJOINT_MESH.vertices.T.copy())
-    turned = torch.randn(len(COMPILED_PLASTIC_ADJOINT_MESH.tets), 3, 3, generator=random).double()
+    positions = stretch @ torch.as_tensor(PLASTIC_MESH.vertices.T.copy())
+    turned = torch.randn(len(PLASTIC_MESH.tets), 3, 3, generator=random).double()
     turned = torch.linalg.matrix_exp(turned - turned.mT) @ torch.diag(
         torch.tensor([before, -before / 4, -before * 3 / 4], dtype=torch.float64).exp()
     )
     if before == 0.0:
         turned = torch.eye(3, dtype=torch.float64).expand_as(turned)
     # The strain of a bar has come to 0.052, on a longer way.
-    alpha = turned.new_full((len(COMPILED_PLASTIC_ADJOINT_MESH.tets), 1), 1.2 * before)
+    alpha = turned.new_full((len(PLASTIC_MESH.tets), 1), 1.2 * before)
     plastic = torch.cat([turned.flatten(1), alpha], dim=1).T.contiguous()
-    own = kind(system, given, found)
     wanted = torch.randn(plastic.shape, generator=random).double()
-    if isinstance(own, CompiledPlasticAdjoint):
-        own._grad_plastic[0].copy_(wanted)
-    else:
-        own.grad_plastic = wanted.clone()
+    state = [part.clone().requires_grad_() for part in (positions, plastic)]
+    flowed = TapePlasticity(system).flow(*state, SECONDS, given)
+    inputs = [*state, given["flow 0"], given["shape gradients 0"]]
+    taped = torch.autograd.grad(flowed, inputs, wanted)
+    own = PlasticAdjoint(system, given, found)
+    own.grad_plastic[0].copy_(wanted)
     by_positions = own.enter(positions, plastic, SECONDS)
     own.leave()
     own.settle()
     own.finish()
-    names = ("flow 0", "shape gradients 0")
-    flows = (own.grad_plastic - wanted).abs().sum(0) > 0.0
-    return [by_positions, own.grad_plastic, *(found[name] for name in names)], flows
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_flow_goes_back_as_autograd_says(case: str) -> None:
-    compiled, flows = gradients(CompiledPlasticAdjoint, case)
-    taped, _ = gradients(PlasticAdjoint, case)
+    compiled = by_positions, own.grad_plastic[0], found["flow 0"], found["shape gradients 0"]
+    flows = (own.grad_plastic[0] - wanted).abs().sum(0) > 0.0
     assert float(flows.double().mean()) > 0.3
-    for own, expected in zip(compiled, taped, strict=True):
+    for part, expected in zip(compiled, taped, strict=True):
         assert float(expected.norm()) > 0.0
-        rows, others = (part.reshape(-1, part.shape[-1]) for part in (own, expected))
+        rows, others = (each.reshape(-1, each.shape[-1]) for each in (part, expected))
         assert bool(((rows - others).norm(dim=1) <= 1e-7 * others.norm(dim=1)).all())

@@ -9,11 +9,7 @@ import torch
 from torch import Tensor
 
 from supple.core import Scene, SoftBody
-from supple.core.adjoint.force_loops import (
-    ElasticDerivativesKernel,
-    RestProducts,
-    ViscousDerivativesKernel,
-)
+from supple.core.adjoint.force_loops import DerivativesKernel, RestProducts
 from supple.core.assembly.tets import Tets
 from supple.core.kernels.elasticity import Constants
 from supple.core.kernels.green_strain import GreenStrainKernel
@@ -31,7 +27,7 @@ def test_forces_change_along_a_displacement_as_differences_say(
     """Also where a law ends and goes on along its tangent."""
     scene = Scene([SoftBody(block((2, 2, 2), (1, 1, 1)), model(1e5, 0.4))])
     part = System(scene, torch.device("cpu"), torch.float64).elasticities[0]
-    kernel = ElasticDerivativesKernel(Constants(part.material, part.tets.volumes), part.tets)
+    kernel = DerivativesKernel(part.tets, Constants(part.material, part.tets.volumes))
     random = torch.Generator().manual_seed(0)
     positions = torch.as_tensor(scene.bodies[0].mesh.vertices.T.copy())
     positions = positions + 0.03 * torch.randn(positions.shape, generator=random).double()
@@ -63,9 +59,10 @@ def test_work_changes_with_the_rest_shape_as_autograd_says(model: type[Invariant
     work = (stress * matmul3(directions, gradients).permute(2, 0, 1)).sum()
     by = torch.autograd.grad(work, (volumes, gradients))
     products, weight = RestProducts(tets), 1.5
-    kernel = ElasticDerivativesKernel(Constants(part.material, tets.volumes), tets)
-    sums = torch.zeros_like(positions), positions.new_zeros(2, len(tets))
-    kernel.add_along(positions, weight * along, *sums, products)
+    kernel = DerivativesKernel(tets, Constants(part.material, tets.volumes))
+    out, works = torch.zeros_like(positions), positions.new_zeros(2, len(tets))
+    state = positions, torch.zeros_like(positions)
+    kernel.add_along(state, along, (weight, 0.0), (out, out), works, products)
     expected = [weight * own for own in by]
     torch.testing.assert_close(products.grad_volumes(), expected[0])
     torch.testing.assert_close(
@@ -91,16 +88,17 @@ def nothing(tets: Tets, like: Tensor, rows: int) -> Found:
 
 
 def along(
-    kernel: ViscousDerivativesKernel,
     tets: Tets,
     state: tuple[Tensor, Tensor],
     displacement: Tensor,
-    moduli: tuple[Tensor, Tensor],
+    moduli: tuple[Tensor, Tensor] | None,
+    constants: Constants | None = None,
     factors: tuple[float, float] = (0.0, 1.0),
 ) -> Found:
-    found = nothing(tets, displacement, 4)
+    kernel = DerivativesKernel(tets, constants, moduli)
+    found = nothing(tets, displacement, 2 if moduli is None else 4)
     out = found.by_positions, found.by_velocities
-    kernel.add_along(state, displacement, moduli, factors, out, found.works, found.rest)
+    kernel.add_along(state, displacement, factors, out, found.works, found.rest)
     return found
 
 
@@ -121,7 +119,7 @@ def example(
 
 def test_the_work_of_viscous_forces_changes_as_differences_say() -> None:
     tets, at, displacement, moduli = example()
-    kernel, forces = ViscousDerivativesKernel(tets), GreenStrainKernel(tets)
+    forces = GreenStrainKernel(tets)
     direction = torch.randn(displacement.shape, generator=torch.Generator().manual_seed(1)).double()
 
     def work(positions: Tensor, velocities: Tensor) -> float:
@@ -129,7 +127,7 @@ def test_the_work_of_viscous_forces_changes_as_differences_say() -> None:
         forces.add_viscous_forces(positions, velocities, moduli[0], moduli[1], out)
         return float((out * displacement).sum())
 
-    found = along(kernel, tets, at, displacement, moduli)
+    found = along(tets, at, displacement, moduli)
     for index, own in enumerate((found.by_positions, found.by_velocities)):
         ends = []
         for sign in (1.0, -1.0):
@@ -157,8 +155,7 @@ def test_viscous_work_changes_with_the_rest_shape_as_autograd_says() -> None:
     stress = 2.0 * shear * strain_rate + bulk * trace * torch.eye(3).double()[:, :, None]
     work = (volumes * (matmul3(f, stress) * change).sum((0, 1))).sum()
     expected = torch.autograd.grad(work, (volumes, gradients))
-    kernel = ViscousDerivativesKernel(tets)
-    found = along(kernel, tets, (positions, velocities), displacement, (shear, bulk))
+    found = along(tets, (positions, velocities), displacement, (shear, bulk))
     torch.testing.assert_close(found.rest.grad_volumes(), expected[0])
     torch.testing.assert_close(found.rest.grad_shape_gradients(gradients), expected[1])
 
@@ -168,13 +165,9 @@ def test_elasticity_of_the_same_tets_is_added(material: InvariantMaterial) -> No
     tets, at, displacement, moduli = example(material)
     constants = Constants(material, tets.volumes)
     factors = 0.7, 1.3
-    found = along(
-        ViscousDerivativesKernel(tets, constants), tets, at, displacement, moduli, factors
-    )
-    viscous = along(ViscousDerivativesKernel(tets), tets, at, factors[1] * displacement, moduli)
-    elastic, kernel = nothing(tets, displacement, 2), ElasticDerivativesKernel(constants, tets)
-    weighted = factors[0] * displacement
-    kernel.add_along(at[0], weighted, elastic.by_positions, elastic.works, elastic.rest)
+    found = along(tets, at, displacement, moduli, constants, factors)
+    viscous = along(tets, at, displacement, moduli, None, factors)
+    elastic = along(tets, at, displacement, None, constants, factors)
     pairs = [
         (found.by_positions, viscous.by_positions + elastic.by_positions),
         (found.by_velocities, viscous.by_velocities),
