@@ -17,12 +17,13 @@ from ..integrators.stages import Stage
 from ..minimizers.equilibrium import STICK_STEP_S
 from ..minimizers.incremental_potential import IncrementalPotential
 from ..potentials import GroundFriction, TimeStep
+from ..potentials.field_force import FieldForce
 from ..potentials.potential import Past
 from ..simulator import begin_frame
 from ..state import State
 from ..system import System
 from .quantities import Quantities
-from .tape import Gradients, TapeForces, TapePlasticity
+from .tape import Gradients, TapePlasticity
 from .tape_contact import TapeContact
 
 MAX_DIRECTIONS = 60
@@ -510,17 +511,20 @@ def field_change(
         quantities: values by name, on autograd's tape or off it.
         frame: after which it was looked for.
     """
-    forces, plain = TapeForces(system), {name: value.detach() for name, value in quantities.items()}
+    plain = {name: value.detach() for name, value in quantities.items()}
+    error = torch.zeros_like(positions)
     with torch.enable_grad():
         at = positions.detach().requires_grad_()
-        exact = forces.rate(at, torch.zeros_like(positions), plain, frame, 0.0)
-        force = exact - forces.step_gradient(at, step, plain, frame, 0.0)
-    if not isinstance(force, Tensor) or not force.requires_grad:
+        for index, force in enumerate(system.forces):
+            if isinstance(force, FieldForce):
+                field = force.on_tape(plain, index, frame, 0.0)
+                field.begin_time_step(step)
+                error = error - field.rest_force_error(at)
+    if not error.requires_grad:
         return None
-    pull: Tensor = force
 
     def change(multiplier: Tensor) -> Tensor:
-        (change_of_force,) = torch.autograd.grad(pull, at, multiplier, retain_graph=True)
+        (change_of_force,) = torch.autograd.grad(error, at, multiplier, retain_graph=True)
         return change_of_force * system.free
 
     return change

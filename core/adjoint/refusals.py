@@ -14,15 +14,13 @@ from ..integrators import Integrator
 from ..integrators.explicit_integrators import Midpoint, RungeKutta4, SymplecticEuler
 from ..integrators.implicit_integrators import BDF2, SDIRK2, ImplicitEuler
 from ..materials import Linear
-from ..potentials.carried_damping import CarriedDamping
 from ..potentials.contact.mesh_contact import MeshContact
-from ..potentials.goals import GoalDamping, GoalSprings
+from ..potentials.potential import Potential
 from ..scene.forces import Fluid, ForceField
 from ..scene.friction import FrictionTable
 from ..scene.scene import Scene
 from ..scene.soft_body import SoftBody
 from ..system import System
-from .tape import KNOWN_FORCES
 
 IMPLICIT = (ImplicitEuler, BDF2, SDIRK2)
 EXPLICIT = (SymplecticEuler, Midpoint, RungeKutta4)
@@ -198,7 +196,7 @@ def refuse_system(system: System, leaves: Mapping[str, Tensor]) -> None:
             that nothing comes of.
     """
     for force in system.forces:
-        if not isinstance(force, (GoalSprings, GoalDamping, CarriedDamping, *KNOWN_FORCES)):
+        if type(force).on_tape is Potential.on_tape:
             raise SceneError(f"There are no gradients through {force.label}; leave it out.")
     if bool(system.initially_inverted.any()):
         raise SceneError(

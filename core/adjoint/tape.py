@@ -17,30 +17,23 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..assembly.tensor_channel import TensorChannel
 from ..assembly.tets import Tets
-from ..kernels.barrier import barrier_derivative
 from ..kernels.elasticity import Constants, ElasticityKernel
 from ..kernels.plastic_flow import MIN_SQUARED_STRETCH
 from ..materials import Material, StableNeoHookean
+from ..math3.symmetric_functions import exponential, logarithm
 from ..math3.torch_matrices import matmul3, trace3
 from ..potentials import (
     Elasticity,
     GroundBarrier,
-    PrescribedPotential,
-    Pressure,
-    TargetVolume,
+    GroundFriction,
+    Inertia,
+    Potential,
     TimeStep,
     Viscosity,
 )
 from ..potentials.attachments import attached_vertices
-from ..potentials.body_forces import DragForce, VertexAccelerations
 from ..potentials.carried_damping import CarriedDamping
-from ..potentials.field_force import FieldForce, turned
-from ..potentials.field_laws import Response
-from ..potentials.fluid import Buoyancy, FluidDrag, SubmergedTets
-from ..potentials.goals import GoalDamping, GoalSprings
-from ..potentials.ground import STICK_SPEED_DIAGONALS_PER_S, EmbeddedPoints, GroundPoints
 from ..potentials.height_floor import (
     FLOOR_RATIO,
     height_derivatives_of,
@@ -48,11 +41,11 @@ from ..potentials.height_floor import (
     pressure_ratios,
 )
 from ..potentials.plastic_flow import TetFlow
-from ..scene.friction import NO_FRICTION, slide_stiffness
+from ..scene.friction import Coefficients
 from ..system import System, fill
 from .force_loops import DerivativesKernel
 from .quantities import Quantities, at_time
-from .tape_contact import TapeContact, slide_lengths
+from .tape_contact import TapeContact
 
 
 class TapeElasticity:
@@ -186,69 +179,6 @@ def pulled_back(tets: Tets, corners: Tensor, stress: Tensor, template: Tensor) -
     weighted = tets.volumes * stress
     forces = torch.stack([(weighted * g).sum(1) for g in tets.shape_gradients], dim=1)
     return torch.zeros_like(template).index_add(1, corners, forces.reshape(3, -1))
-
-
-#: A function of tensors.
-Function = Callable[[Tensor], Tensor]
-#: (f(a) − f(b)) / (a − b), or the derivative where a and b are the same.
-Quotient = Callable[[Tensor, Tensor], Tensor]
-
-
-def logarithm(matrices: Tensor) -> Tensor:
-    """Return the logarithms of positive definite (…, 3, 3) matrices."""
-    return _of(matrices, torch.log, _logarithm_quotient)
-
-
-def exponential(matrices: Tensor) -> Tensor:
-    """Return the exponentials of symmetric (…, 3, 3) matrices."""
-    return _of(matrices, torch.exp, _exponential_quotient)
-
-
-def positive_part(matrices: Tensor) -> Tensor:
-    """Return the positive parts of symmetric (…, 3, 3) matrices: those of their positive
-    eigenvalues."""
-    return _of(matrices, lambda values: values.clamp(min=0.0), _positive_part_quotient)
-
-
-def _logarithm_quotient(a: Tensor, b: Tensor) -> Tensor:
-    growth = (a - b) / b
-    return torch.where(growth == 0.0, 1.0, growth.log1p() / _not_zero(growth)) / b
-
-
-def _exponential_quotient(a: Tensor, b: Tensor) -> Tensor:
-    rise = a - b
-    return b.exp() * torch.where(rise == 0.0, 1.0, rise.expm1() / _not_zero(rise))
-
-
-def _positive_part_quotient(a: Tensor, b: Tensor) -> Tensor:
-    rise = a - b
-    quotient = (a.clamp(min=0.0) - b.clamp(min=0.0)) / _not_zero(rise)
-    return torch.where(rise == 0.0, (a > 0.0).to(a), quotient)
-
-
-def _not_zero(values: Tensor) -> Tensor:
-    return torch.where(values == 0.0, 1.0, values)
-
-
-def _of(matrices: Tensor, function: Function, quotient: Quotient) -> Tensor:
-    apply: Callable[..., Tensor] = _Symmetric.apply
-    return apply(matrices, function, quotient)
-
-
-class _Symmetric(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, matrices: Tensor, function: Function, quotient: Quotient) -> Tensor:
-        values, vectors = torch.linalg.eigh(matrices)
-        ctx.save_for_backward(values, vectors)
-        ctx.quotient = quotient
-        return (vectors * function(values)[..., None, :]) @ vectors.mT
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None, None]:
-        values, vectors = ctx.saved_tensors
-        shares = ctx.quotient(values[..., :, None], values[..., None, :])
-        turned = vectors.mT @ (0.5 * (upstream + upstream.mT)) @ vectors
-        return vectors @ (shares * turned) @ vectors.mT, None, None
 
 
 # The least creep time relative to a step; a shorter one is zero.
@@ -468,169 +398,6 @@ def _scaled(factors: Tensor, matrices: Tensor) -> Tensor:
     return factors[:, None, None] * matrices
 
 
-#: The forces with functions in this module.
-KNOWN_FORCES = (
-    *(VertexAccelerations, Pressure, TargetVolume, DragForce, FieldForce),
-    *(Buoyancy, FluidDrag),
-)
-
-
-class TapeForces:
-    """The forces of a system on autograd's tape.
-
-    Args:
-        system: the system of the forces.
-    """
-
-    def __init__(self, system: System) -> None:
-        self._system = system
-
-    def conservative(
-        self, positions: Tensor, quantities: Quantities, frame: int, fraction: float
-    ) -> Tensor | float:
-        """Return the (3, N) gradient in newtons of the forces that depend on positions alone, at
-        a time."""
-        out: Tensor | float = 0.0
-        for index, force, parameters in self._at(quantities, frame, fraction):
-            if isinstance(force, VertexAccelerations):
-                accelerations = torch.zeros_like(positions)
-                accelerations[:, force.where] = parameters
-                out = out - quantities["mass"] * accelerations
-            elif isinstance(force, Pressure):
-                out = out - parameters * force.volume.gradient(positions)
-            elif isinstance(force, TargetVolume):
-                at_rest = quantities[f"at rest {index}"]
-                excess = force.volume.of(positions) - parameters * at_rest
-                second_derivative = force.second_derivative * force.volume.at_rest / at_rest
-                out = out + second_derivative * excess * force.volume.gradient(positions)
-            elif isinstance(force, Buoyancy):
-                lifted = -parameters * _submerged(positions, force.tets)
-                still = torch.zeros_like(lifted)
-                out = out + torch.stack([still, still, lifted])
-        return out
-
-    def rate(
-        self,
-        positions: Tensor,
-        velocities: Tensor,
-        quantities: Quantities,
-        frame: int,
-        fraction: float,
-    ) -> Tensor | float:
-        """Return the (3, N) resistance to velocities in explicit steps, in newtons."""
-        out: Tensor | float = 0.0
-        for index, force, parameters in self._at(quantities, frame, fraction):
-            if isinstance(force, DragForce):
-                out = out + parameters * quantities[f"masses {index}"] * velocities
-            elif isinstance(force, FieldForce):
-                response = force.law(parameters, positions)
-                out = out - quantities[f"masses {index}"] * response.acceleration(velocities)
-        return out + self._in_fluids(positions, velocities, quantities)
-
-    def step_gradient(
-        self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
-    ) -> Tensor | float:
-        """Return the (3, N) gradient in newtons of the forces that depend on velocities, in an
-        implicit step."""
-        out: Tensor | float = 0.0
-        displacement = positions - step.coasting_origin
-        for index, force, parameters in self._at(quantities, frame, fraction):
-            if isinstance(force, DragForce) and not step.is_static:
-                out = out + parameters * quantities[f"masses {index}"] / step.seconds * displacement
-            elif isinstance(force, FieldForce):
-                accelerations = _field_acceleration(force, parameters, positions, step)
-                out = out + quantities[f"masses {index}"] * accelerations
-        return (
-            out
-            if step.is_static
-            else out + self._in_fluids(step.start, displacement / step.seconds, quantities)
-        )
-
-    def _in_fluids(
-        self, wet_at: Tensor, velocities: Tensor, quantities: Quantities
-    ) -> Tensor | float:
-        """Return the (3, N) resistance of fluids to velocities, submerged as at ``wet_at``."""
-        out: Tensor | float = 0.0
-        for force in self._system.forces:
-            if isinstance(force, FluidDrag):
-                wet = _submerged(wet_at, force.tets) / force.tets.vertex_volumes
-                linear = force.linear * (quantities["mass"] / self._system.mass)
-                # The root of a clamped square has a derivative at zero.
-                tiny = torch.finfo(velocities.dtype).tiny
-                speed = velocities.square().sum(0).clamp(min=tiny).sqrt()
-                out = out + wet * (linear + force.quadratic * speed) * velocities
-        return out
-
-    def _at(
-        self, quantities: Quantities, frame: int, fraction: float
-    ) -> Iterator[tuple[int, PrescribedPotential, Tensor]]:
-        """Yield the supported forces, with their parameters at a time."""
-        for index, force in enumerate(self._system.forces):
-            if isinstance(force, KNOWN_FORCES) and isinstance(force, PrescribedPotential):
-                channel = force.channel.with_samples(quantities[f"parameters {index}"])
-                yield index, force, channel.at(frame, fraction)
-
-
-def _field_acceleration(
-    force: FieldForce, parameters: Tensor, positions: Tensor, step: TimeStep
-) -> Tensor:
-    """Return the (3, N) force of a field over masses, in m/s², as ``FieldForce`` has it: linear
-    about the start."""
-    # Values that do not depend on the start have a zero derivative by it.
-    start = step.start if step.start.requires_grad else step.start.detach().requires_grad_()
-    response = force.law(parameters, start)
-    pulled = -response.push
-    stiffness = _stiffness(response, start)
-    if stiffness is not None:
-        pulled = pulled + (stiffness * (positions - start)).sum(1)
-    if step.is_static:
-        return pulled
-    velocities = (step.predicted - step.coasting_origin) / step.seconds
-    rates = response.rates(velocities)
-    pulled = pulled + rates.clamp(max=0.0) * velocities
-    if response.spin is not None:
-        ahead = turned(velocities, -step.seconds * response.spin)
-        pulled = pulled - (ahead - velocities) / step.seconds
-    return pulled + rates.clamp(min=0.0) / step.seconds * (positions - step.coasting_origin)
-
-
-def _stiffness(response: Response, start: Tensor) -> Tensor | None:
-    """Return the (3, 3, N) part of −∂a/∂x that pulls back, in 1/s²; None without one."""
-    if not response.push.requires_grad:
-        return None
-    rows = [
-        torch.autograd.grad(part.sum(), start, create_graph=True, allow_unused=True)[0]
-        for part in response.push
-    ]
-    if any(row is None for row in rows):
-        return None
-    slopes = torch.stack(rows).nan_to_num(0.0, 0.0, 0.0).permute(2, 0, 1)
-    if not bool(slopes.any()):
-        return None
-    return positive_part(-0.5 * (slopes + slopes.mT)).permute(1, 2, 0)
-
-
-def _submerged(positions: Tensor, tets: SubmergedTets) -> Tensor:
-    """Return the (N,) submerged volumes in m³, as ``SubmergedTets`` has them."""
-    apply: Callable[[Tensor, SubmergedTets], Tensor] = _Submerged.apply
-    return apply(positions, tets)
-
-
-class _Submerged(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, positions: Tensor, tets: SubmergedTets) -> Tensor:
-        ctx.save_for_backward(positions)
-        ctx.tets = tets
-        return tets.submerged_volumes(positions)
-
-    @staticmethod
-    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
-        (positions,) = ctx.saved_tensors
-        # The volumes are derivatives of one number, so that theirs are symmetric.
-        along = ctx.tets.submerged_change(positions, upstream)
-        return torch.stack([torch.zeros_like(along), torch.zeros_like(along), along]), None
-
-
 class Gradients:
     """The gradients of a system's energies on autograd's tape.
 
@@ -646,7 +413,6 @@ class Gradients:
         #: Indices of elasticities that others add.
         self.left_out: set[int] = set()
         self.viscosities = [TapeViscosity(part) for part in system.viscosities]
-        self._forces = TapeForces(system)
         # Also without damping now: the derivative by the damping is not zero.
         self._carried = CarriedDamping.of(system)
         #: Between surfaces; None where they do not touch.
@@ -671,16 +437,21 @@ class Gradients:
         acts = damping.requires_grad or bool((damping > 0.0).any())
         return self._carried if acts else None
 
-    @property
-    def _ground(self) -> GroundBarrier:
-        barrier = self._system.ground_barrier
-        assert barrier is not None
-        return barrier
+    def _forces(
+        self, are_dissipative: bool, quantities: Quantities, frame: int, fraction: float
+    ) -> Iterator[Potential]:
+        """Yield the forces of either kind at a time, as functions of quantities."""
+        for index, force in enumerate(self._system.forces):
+            if force.is_dissipative == are_dissipative and not isinstance(force, CarriedDamping):
+                yield force.on_tape(quantities, index, frame, fraction)
+        if are_dissipative and (carried := self.carried_damping(quantities)) is not None:
+            yield carried.on_tape(quantities, 0, frame, fraction)
 
     def conservative(
         self, positions: Tensor, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
-        """Return the (3, N) gradient of elasticity, gravity and goals at a time, in newtons."""
+        """Return the (3, N) gradient of elasticity, gravity and forces that depend on positions
+        alone at a time, in newtons."""
         gravity = self._system.gravity.channel.with_samples(quantities["gravity"]).at(
             frame, fraction
         )
@@ -692,13 +463,9 @@ class Gradients:
                     positions, *moduli, self._tets(part.part.tets, quantities, frame, fraction)
                 )
                 out = out + self._factor(index, quantities, frame, fraction) * pull
-        for index, force in enumerate(self._system.forces):
-            if isinstance(force, GoalSprings):
-                targets = _targets(force, quantities, index).at(frame, fraction)
-                extension = gather(force.goals.points, positions) - targets
-                pull = quantities[f"stiffness {index}"] * extension
-                out = out + scatter(force.goals.points, pull, positions)
-        return out + self._forces.conservative(positions, quantities, frame, fraction)
+        for force in self._forces(False, quantities, frame, fraction):
+            force.add_gradient(positions, out)
+        return out
 
     def rate(
         self,
@@ -707,25 +474,18 @@ class Gradients:
         quantities: Quantities,
         frame: int,
         fraction: float,
-    ) -> Tensor | float:
+    ) -> Tensor:
         """Return the (3, N) resistance to velocities in explicit steps, in newtons."""
-        out: Tensor | float = 0.0
+        out = torch.zeros_like(positions)
         for index, part in enumerate(self.viscosities):
             moduli = quantities[f"shear {index}"], quantities[f"bulk {index}"]
             channel = part.part.channel.with_samples(quantities[f"viscous factor {index}"])
             tets = self._tets(part.part.tets, quantities, frame, fraction)
             pull = part.rate_gradient(positions, velocities, *moduli, tets)
             out = out + channel.at(frame, fraction) * pull
-        for index, force in enumerate(self._system.forces):
-            if isinstance(force, GoalDamping):
-                channel = _targets(force, quantities, index)
-                moving = channel.rate(frame, fraction, self._system.frame_times.of(frame))
-                relative = gather(force.goals.points, velocities) - moving
-                pull = quantities[f"dashpots {index}"] * relative
-                out = out + scatter(force.goals.points, pull, positions)
-        if (carried := self.carried_damping(quantities)) is not None:
-            out = out + carried.rate_gradient(positions, quantities, frame, fraction)
-        return out + self._forces.rate(positions, velocities, quantities, frame, fraction)
+        for force in self._forces(True, quantities, frame, fraction):
+            force.add_rate_forces(positions, velocities, out)
+        return out
 
     def step_gradient(
         self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
@@ -735,23 +495,23 @@ class Gradients:
         out = self.conservative(positions, quantities, frame, fraction)
         out = out + self._height_floor(positions, quantities, frame, fraction)
         if not step.is_static:
-            weight = quantities["mass"] / (step.seconds * step.impulse_time)
-            out = out + self._system.free * weight * (positions - step.predicted)
-            out = out + self._dissipation(positions, step, quantities, frame, fraction)
-        out = out + self._forces.step_gradient(positions, step, quantities, frame, fraction)
+            inertia = Inertia(self._system.free * quantities["mass"])
+            inertia.begin_time_step(step)
+            inertia.add_gradient(positions, out)
+            out = out + self._viscous(positions, step, quantities, frame, fraction)
+        for force in self._forces(True, quantities, frame, fraction):
+            force.begin_time_step(step)
+            force.add_gradient(positions, out)
         if "height" in quantities:
-            out = (
-                out
-                + self._barrier(positions, quantities)
-                + self.friction(positions, step, quantities)
-            )
+            self._ground(quantities).add_gradient(positions, out)
+            out = out + self.friction(positions, step, quantities)
         if self._attached is not None:
             out = out + _held(*self._attached, positions, quantities["attached"])
         if self.contact is not None:
             out = out + self.contact.gradient(positions, step, quantities)
         return out
 
-    def _dissipation(
+    def _viscous(
         self, positions: Tensor, step: TimeStep, quantities: Quantities, frame: int, fraction: float
     ) -> Tensor:
         past = [place[:2] for place in step.history]
@@ -762,32 +522,7 @@ class Gradients:
             tets = self._tets(part.part.tets, quantities, frame, fraction)
             pull = part.step_gradient(positions, *moduli, past, step.seconds, tets)
             out = out + channel.at(frame, fraction) * pull
-        for index, force in enumerate(self._system.forces):
-            if isinstance(force, GoalDamping):
-                channel = _targets(force, quantities, index)
-                came_from = self._target_displacement(channel, step, frame, fraction)
-                points = force.goals.points
-                relative = gather(points, positions - step.coasting_origin) - came_from
-                pull = quantities[f"dashpots {index}"] / step.seconds * relative
-                out = out + scatter(points, pull, positions)
-        if (carried := self.carried_damping(quantities)) is not None:
-            out = out + carried.step_gradient(step, quantities, frame, fraction)
         return out
-
-    def _target_displacement(
-        self, channel: TensorChannel, step: TimeStep, frame: int, fraction: float
-    ) -> Tensor:
-        """(3, P) t − t̂, as ``GoalDamping`` has it."""
-
-        def target(seconds_before: float) -> Tensor:
-            time = max(0.0, frame + fraction - seconds_before / self._system.frame_times.of(frame))
-            whole = min(frame, int(time))
-            return channel.at(whole, time - whole)
-
-        displacement = target(0.0)
-        for weight, _, seconds in step.history:
-            displacement = displacement - weight * target(seconds)
-        return displacement
 
     def _tets(self, tets: Tets, quantities: Quantities, frame: int, fraction: float) -> Tets:
         """Return the tets of an elasticity or a viscosity at a time, with rest shapes that are
@@ -831,15 +566,11 @@ class Gradients:
             out = out + pulled_back(tets, corners, stress, positions)
         return out
 
-    def _barrier(self, positions: Tensor, quantities: Quantities) -> Tensor:
-        force = self._normal_force(positions, quantities)
-        lifted = torch.stack([torch.zeros_like(force), torch.zeros_like(force), -force])
-        return scatter(self._ground.points, lifted, positions)
-
-    def _normal_force(self, positions: Tensor, quantities: Quantities) -> Tensor:
-        """Return the (S,) normal forces of the ground on its points, in newtons."""
-        heights = gather(self._ground.points, positions[2]) - quantities["height"]
-        return -quantities["weights"] * barrier_derivative(heights / self._ground.distances)
+    def _ground(self, quantities: Quantities) -> GroundBarrier:
+        barrier = self._system.ground_barrier
+        assert barrier is not None
+        height, weights = quantities["height"], quantities["weights"]
+        return GroundBarrier(barrier.points, weights, height, barrier.distances)
 
     def has_friction(self, positions: Tensor, quantities: Quantities) -> bool:
         """Whether friction has a part in the step to positions that contact has begun."""
@@ -848,25 +579,21 @@ class Gradients:
         if "height" not in quantities:
             return False
         with torch.no_grad():
-            return bool(
-                (quantities["static"] * self._normal_force(positions, quantities) > 0.0).any()
-            )
+            forces = self._ground(quantities).normal_force(positions)
+            return bool((quantities["static"] * forces > 0.0).any())
 
-    def friction(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor | float:
+    def friction(self, positions: Tensor, step: TimeStep, quantities: Quantities) -> Tensor:
         """Return the (3, N) gradient of friction with the ground, whose normal forces are those
         of ``positions``."""
-        static = quantities["static"]
-        if not bool((static > 0.0).any()):
-            return 0.0
-        points = self._ground.points
-        displacement = gather(points, (positions - step.friction_origin)[:2])
-        sizes = points.from_bodies(quantities["diagonals"])
-        threshold = STICK_SPEED_DIAGONALS_PER_S * step.stick_time * sizes
-        lengths = slide_lengths(displacement.square().sum(0), threshold)
-        drop = 1.0 - quantities["kinetic"] / static.clamp(min=NO_FRICTION)
-        limit = static * self._normal_force(positions, quantities)
-        pull = slide_stiffness(lengths, threshold, limit, drop)[0] * displacement
-        return scatter(points, torch.cat([pull, torch.zeros_like(pull[:1])]), positions)
+        out, ground = torch.zeros_like(positions), self._ground(quantities)
+        coefficients = Coefficients(quantities["static"], quantities["kinetic"])
+        if coefficients.act:
+            sizes = ground.points.from_bodies(quantities["diagonals"])
+            friction = GroundFriction(ground, coefficients, sizes)
+            friction.begin_time_step(step)
+            friction.update_lagged(positions)
+            friction.add_gradient(positions, out)
+        return out
 
 
 def _held(vertices: Tensor, shares: Tensor, positions: Tensor, stiffness: Tensor) -> Tensor:
@@ -875,23 +602,3 @@ def _held(vertices: Tensor, shares: Tensor, positions: Tensor, stiffness: Tensor
     pull = (positions[:, vertices] * shares).sum(-1) * stiffness
     parts = (pull[:, :, None] * shares).flatten(1)
     return torch.zeros_like(positions).index_add(1, vertices.reshape(-1), parts)
-
-
-def _targets(force: GoalSprings | GoalDamping, quantities: Quantities, index: int) -> TensorChannel:
-    return force.goals.targets.with_samples(quantities[f"targets {index}"])
-
-
-def gather(points: GroundPoints, values: Tensor) -> Tensor:
-    """Interpolate (…, N) values of vertices to (…, S) values at points."""
-    if not isinstance(points, EmbeddedPoints):
-        return values[..., points.vertices]
-    corners = values[..., points.corners.reshape(-1)]
-    return (corners.view(*values.shape[:-1], 4, -1) * points.shares).sum(-2)
-
-
-def scatter(points: GroundPoints, forces: Tensor, template: Tensor) -> Tensor:
-    """Distribute (3, S) forces on points to (3, N) forces on vertices."""
-    if not isinstance(points, EmbeddedPoints):
-        return torch.zeros_like(template).index_add(1, points.vertices, forces)
-    parts = (forces[:, None] * points.shares).flatten(1)
-    return torch.zeros_like(template).index_add(1, points.corners.reshape(-1), parts)

@@ -17,8 +17,9 @@ from ..potentials.contact.collision_detection import Detection
 from ..potentials.contact.mesh_contact import STICK_SPEED_RATIO
 from ..potentials.contact.normal_collisions import NormalCollisions, assembled
 from ..potentials.contact.surface import CollisionSurface, Indices, Points, Values
+from ..potentials.ground import slide_lengths
 from ..scene.collision_points import contact_distances, pair_distances
-from ..scene.friction import MIN_SLIDE_RATIO, NO_FRICTION, slide_stiffness
+from ..scene.friction import NO_FRICTION, slide_stiffness
 from ..system import System
 from .quantities import Quantities
 
@@ -370,9 +371,3 @@ class TapeContact:
         plane = torch.eye(3, dtype=slide.dtype) - normal[:, :, None] * normal[:, None]
         change = (along.clamp(min=0.0) - across)[:, None, None] * unit[:, :, None] * unit[:, None]
         return shares, across[:, None, None] * plane + change
-
-
-def slide_lengths(squares: Tensor, thresholds: Tensor) -> Tensor:
-    """(K,) lengths of displacements along surfaces by their squares, above zero, in metres."""
-    # The root of a clamped square has a derivative at zero.
-    return squares.clamp(min=(MIN_SLIDE_RATIO * thresholds).square()).sqrt()

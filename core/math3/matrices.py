@@ -3,7 +3,7 @@
 
 Flat, since of rows as tuples in a tuple LLVM makes no vector instructions.
 
-Their torch counterpart, with its source, is in ``core/adjoint/tape.py``.
+Their torch counterpart, with its source, is in ``core/math3/symmetric_functions.py``.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
@@ -96,6 +98,12 @@ class VertexAccelerations(PrescribedPotential):
         self.where = where
         self._mass = mass[where]
 
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> VertexAccelerations:
+        mass = quantities["mass"][self.where]
+        return self._taped(quantities, index, frame, fraction, _mass=mass)
+
     def energy(self, positions: Tensor) -> Tensor:
         return -(self._mass * self.parameters * positions[:, self.where]).sum()
 
@@ -123,6 +131,12 @@ class DragForce(PrescribedPotential):
         super().__init__(channel)
         self._masses, self._inverse_seconds = masses, 0.0
         self._origin = masses.new_zeros(3, len(masses))
+
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> DragForce:
+        masses = quantities[f"masses {index}"]
+        return self._taped(quantities, index, frame, fraction, _masses=masses)
 
     @property
     def stiffest(self) -> Tensor:

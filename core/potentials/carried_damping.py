@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -235,27 +236,22 @@ class CarriedDamping(PrescribedPotential):
         tensors = positions, self.parameters, self._vertex_groups, self._carried_rates, out
         loops.add_rate_forces(*(tensor.numpy() for tensor in tensors))
 
-    def rate_gradient(
-        self, positions: Tensor, tensors: Mapping[str, Tensor], frame: int, fraction: float
-    ) -> Tensor:
-        """Return the (3, N) resistance in explicit steps at a time, as a function of quantities."""
-        quantities, number = self.quantities_on(tensors), self._number_of(fraction)
-        interval = self._interval_in((frame, number), quantities)
-        parameters = self._parameters_at(interval, frame, fraction * self._intervals - number)
-        return -self._rate_forces(positions, parameters, quantities)
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> CarriedDamping:
+        taped, number = copy(self), self._number_of(fraction)
+        taped.quantities = self.quantities_on(quantities)
+        interval = taped._interval_in((frame, number), taped.quantities)
+        part = fraction * self._intervals - number
+        taped.parameters = taped._parameters_at(interval, frame, part)
+        taped._time, taped._has_loops = (frame, fraction), False
+        return taped
 
     def begin_time_step(self, step: TimeStep) -> None:
         self._force = None
         if not step.is_static:
             self._start = step.start
             self._force = self._step_force(step, self.quantities, *self._time)
-
-    def step_gradient(
-        self, step: TimeStep, tensors: Mapping[str, Tensor], frame: int, fraction: float
-    ) -> Tensor:
-        """Return the (3, N) gradient of an implicit step that ends at a time, as a function of
-        quantities."""
-        return -self._step_force(step, self.quantities_on(tensors), frame, fraction)
 
     def energy(self, positions: Tensor) -> Tensor:
         if self._force is None:

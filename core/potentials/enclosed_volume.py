@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from copy import copy
 from functools import lru_cache
 from typing import Any
 
@@ -62,7 +64,7 @@ class EnclosedVolume:
             lambda pattern: pattern.locate(triangles.T[[0, 1, 2, 2]])
         )
         #: The volume of the modelled shape, in m³.
-        self.at_rest = float(self.of(rest_positions))
+        self.at_rest: float | Tensor = float(self.of(rest_positions))
 
     def of(self, positions: Tensor) -> Tensor:
         """V in m³."""
@@ -77,20 +79,14 @@ class EnclosedVolume:
 
     def add_gradient(self, factor: Tensor, positions: Tensor, out: Tensor) -> None:
         """Adds a factor times the (3, N) gradient of V, in m², to ``out``."""
-        if runs_loops(positions):
+        on_tape = any(part.requires_grad for part in (factor, positions, out))
+        if runs_loops(positions) and not on_tape:
             add_area_vectors(float(factor), *self._arrays(positions), out.numpy())
             return
         a, b, c = (positions[:, corner] for corner in self._corners)
         areas = self._sixths * torch.linalg.cross(b - a, c - a, dim=0)
         forces = segment_sums(areas.T[self._around], self._offsets)
         out[:, self._vertices] += factor * forces.T
-
-    def gradient(self, positions: Tensor) -> Tensor:
-        """(3, N) gradient of V, in m², out of place, for autograd's tape."""
-        a, b, c = (positions[:, corner] for corner in self._corners)
-        areas = self._sixths * torch.linalg.cross(b - a, c - a, dim=0)
-        corners = self._corners.reshape(-1)
-        return torch.zeros_like(positions).index_add(1, corners, areas.repeat(1, 3))
 
     def add_hessian(self, factor: Tensor, positions: Tensor, matrix: BlockMatrix) -> None:
         """Adds a factor times the second derivative of V, in m, which is indefinite."""
@@ -138,6 +134,11 @@ class Pressure(PrescribedPotential):
         self.volume = volume
         self._cancellation = 0.0
 
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> Pressure:
+        return self._taped(quantities, index, frame, fraction)
+
     @property
     def stiffest(self) -> Tensor:
         samples = self.channel.samples
@@ -179,6 +180,15 @@ class TargetVolume(PrescribedPotential):
         self.second_derivative = stiffness / volume.at_rest
         # The sum of the magnitudes of the subtracted terms, in J/m³, and its error.
         self._whole, self._last_excess = 0.0, channel.samples.new_zeros(())
+
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> TargetVolume:
+        volume, at_rest = copy(self.volume), quantities[f"at rest {index}"]
+        volume.at_rest = at_rest
+        factor = self.second_derivative * self.volume.at_rest / at_rest
+        members = {"volume": volume, "second_derivative": factor}
+        return self._taped(quantities, index, frame, fraction, **members)
 
     @property
     def stiffest(self) -> Tensor:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.winding_number import winding_number
+from ..math3.symmetric_functions import positive_part
 from ..meshing.cells import points_in_tets
 from ..scene.channel import Channel
 from ..scene.contact_settings import ContactSurface
@@ -56,6 +58,12 @@ class FieldForce(PrescribedPotential):
             if body.field_weight is not None:
                 mass[where] *= body.field_weight
         return FieldForce(law, TensorChannel.of(parameters, mass), mass)
+
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> FieldForce:
+        masses = quantities[f"masses {index}"]
+        return self._taped(quantities, index, frame, fraction, _mass=masses)
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         response = self.law(self.parameters, positions)
@@ -108,23 +116,36 @@ class FieldForce(PrescribedPotential):
 
     def _linear_at(self, positions: Tensor) -> tuple[Response, Tensor | None]:
         """Return the response of the law at (3, N) positions, and its derivative (3, 3, N) A in
-        1/s², if there is any."""
+        1/s², if there is any; on autograd's tape where these or the parameters are."""
+        on_tape = positions.requires_grad or self.parameters.requires_grad
         with torch.enable_grad():
-            points = positions.detach().clone().requires_grad_()
+            points = positions
+            if not points.requires_grad:
+                points = positions.detach().clone().requires_grad_()
             response = self.law(self.parameters, points)
-            if not response.push.requires_grad:
-                return response.detached(), None
-            rows = [
-                torch.autograd.grad(part.sum(), points, retain_graph=True)[0]
-                for part in response.push
-            ]
-        # A field may have no derivative at its edge or centre.
-        slopes = torch.stack(rows).nan_to_num(0.0, 0.0, 0.0).permute(2, 0, 1)
-        if not bool(slopes.any()):
-            return response.detached(), None
-        values, vectors = torch.linalg.eigh(-0.5 * (slopes + slopes.mT))
-        stiffness = (vectors * values.clamp(min=0.0)[:, None]) @ vectors.mT
-        return response.detached(), stiffness.permute(1, 2, 0)
+            stiffness = _stiffness(response, points, on_tape)
+        if on_tape:
+            return response, stiffness
+        return response.detached(), None if stiffness is None else stiffness.detach()
+
+
+def _stiffness(response: Response, points: Tensor, on_tape: bool) -> Tensor | None:
+    """Return the (3, 3, N) positive part of −∂a/∂x, in 1/s²; None where that is zero."""
+    if not response.push.requires_grad:
+        return None
+    rows = [
+        torch.autograd.grad(
+            part.sum(), points, retain_graph=True, create_graph=on_tape, allow_unused=True
+        )[0]
+        for part in response.push
+    ]
+    if any(row is None for row in rows):
+        return None
+    # A field may have no derivative at its edge or centre.
+    slopes = torch.stack(rows).nan_to_num(0.0, 0.0, 0.0).permute(2, 0, 1)
+    if not bool(slopes.any()):
+        return None
+    return positive_part(-0.5 * (slopes + slopes.mT)).permute(1, 2, 0)
 
 
 def turned(vectors: Tensor, turns: Tensor) -> Tensor:

@@ -10,8 +10,9 @@ Every sum is of terms of one sign, so that nothing cancels wherever the plane is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -158,6 +159,9 @@ class SubmergedTets:
 
     def submerged_volumes(self, positions: Tensor) -> Tensor:
         """Return the (N,) submerged volume of each vertex, in m³."""
+        if positions.requires_grad:
+            apply: Callable[[Tensor, SubmergedTets], Tensor] = _Submerged.apply
+            return apply(positions, self)
         return self._sums(self._volumes * submerged_shares(self._depths(positions)))
 
     def submerged_change(self, positions: Tensor, way: Tensor) -> Tensor:
@@ -183,6 +187,23 @@ class SubmergedTets:
         return segment_sums(values.reshape(-1)[self._order], self._offsets)
 
 
+class _Submerged(torch.autograd.Function):
+    """``submerged_volumes`` on autograd's tape."""
+
+    @staticmethod
+    def forward(ctx: Any, positions: Tensor, tets: SubmergedTets) -> Tensor:
+        ctx.save_for_backward(positions)
+        ctx.tets = tets
+        return tets.submerged_volumes(positions.detach())
+
+    @staticmethod
+    def backward(ctx: Any, upstream: Tensor) -> tuple[Tensor, None]:
+        (positions,) = ctx.saved_tensors
+        # The volumes are derivatives of one number, so that theirs are symmetric.
+        along = ctx.tets.submerged_change(positions.detach(), upstream)
+        return torch.stack([torch.zeros_like(along), torch.zeros_like(along), along]), None
+
+
 class Buoyancy(PrescribedPotential):
     """The energy ρ g ∫ (level − z) dV over the volume below the level: the weight of the fluid that
     a body displaces, raised to the surface (Archimedes).
@@ -205,6 +226,11 @@ class Buoyancy(PrescribedPotential):
         """In gravity along −z; other components have no level."""
         down = -gravity.channel.samples[:, 2]
         return cls(tets, gravity.channel.with_samples(density * down.clamp(min=0.0)))
+
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> Buoyancy:
+        return self._taped(quantities, index, frame, fraction)
 
     @property
     def stiffest(self) -> Tensor:
@@ -235,19 +261,21 @@ class FluidDrag(Potential):
 
     Args:
         tets: of the bodies.
-        linear: (N,) a in kg/s.
+        damping: a over the mass of a vertex, in 1/s.
+        mass: (N,) in kg.
         quadratic: (N,) b in kg/m.
     """
 
     is_dissipative = True
 
-    def __init__(self, tets: SubmergedTets, linear: Tensor, quadratic: Tensor) -> None:
-        #: The tets of the bodies.
-        self.tets = tets
-        #: (N,) a and b.
-        self.linear, self.quadratic = linear, quadratic
-        self._seconds, self._origin = 1.0, linear.new_zeros(3, len(linear))
-        self._wet = torch.zeros_like(linear)
+    def __init__(
+        self, tets: SubmergedTets, damping: float, mass: Tensor, quadratic: Tensor
+    ) -> None:
+        self._tets, self._damping = tets, damping
+        # (N,) a and b.
+        self._linear, self._quadratic = damping * mass, quadratic
+        self._seconds, self._origin = 1.0, mass.new_zeros(3, len(mass))
+        self._wet = torch.zeros_like(mass)
 
     @classmethod
     def of(
@@ -256,12 +284,17 @@ class FluidDrag(Potential):
         """On (N,) masses in kg of the vertices of all meshes."""
         areas = SHOWN_AREA_RATIO * np.concatenate([mesh.surface_areas for mesh in meshes])
         quadratic = torch.as_tensor(0.5 * fluid.density * fluid.drag * areas).to(mass)
-        return cls(tets, fluid.damping * mass, quadratic)
+        return cls(tets, fluid.damping, mass, quadratic)
+
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> FluidDrag:
+        return FluidDrag(self._tets, self._damping, quantities["mass"], self._quadratic)
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
         speed = torch.linalg.vector_norm(velocities, dim=0)
         wet = self._submerged(positions)
-        out += wet * (self.linear + self.quadratic * speed) * velocities
+        out += wet * (self._linear + self._quadratic * speed) * velocities
 
     def begin_time_step(self, step: TimeStep) -> None:
         self._seconds, self._origin = step.seconds, step.coasting_origin
@@ -272,19 +305,19 @@ class FluidDrag(Potential):
 
     def energy(self, positions: Tensor) -> Tensor:
         speed = torch.linalg.vector_norm(self._velocities(positions), dim=0)
-        density = (0.5 * self.linear + self.quadratic * speed / 3.0) * speed.square()
+        density = (0.5 * self._linear + self._quadratic * speed / 3.0) * speed.square()
         return self._seconds * (self._wet * density).sum()
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         velocities = self._velocities(positions)
         speed = torch.linalg.vector_norm(velocities, dim=0)
-        out += self._wet * (self.linear + self.quadratic * speed) * velocities
+        out += self._wet * (self._linear + self._quadratic * speed) * velocities
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
         vertices = matrix.pattern.vertices
         velocities = self._velocities(positions)[:, vertices]
         wet, linear, quadratic = (
-            values[vertices] for values in (self._wet, self.linear, self.quadratic)
+            values[vertices] for values in (self._wet, self._linear, self._quadratic)
         )
         speed = torch.linalg.vector_norm(velocities, dim=0)
         directions = velocities / speed.clamp(min=torch.finfo(speed.dtype).tiny)
@@ -296,4 +329,4 @@ class FluidDrag(Potential):
         return (positions - self._origin) / self._seconds
 
     def _submerged(self, positions: Tensor) -> Tensor:
-        return self.tets.submerged_volumes(positions) / self.tets.vertex_volumes
+        return self._tets.submerged_volumes(positions) / self._tets.vertex_volumes

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -120,6 +122,15 @@ class GoalSprings(PrescribedPotential):
     def of(system: Nodes, body: int, goals: Goals) -> GoalSprings:
         return GoalSprings(_GoalPoints.of(system, body, goals))
 
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> GoalSprings:
+        taped, targets = copy(self), self.goals.targets.with_samples(quantities[f"targets {index}"])
+        taped.goals = replace(self.goals, stiffness=quantities[f"stiffness {index}"])
+        taped.parameters, taped._time = targets.at(frame, fraction), None
+        taped._forces = None
+        return taped
+
     @property
     def parameters(self) -> Tensor:
         """Return the present targets, (3, P) in metres."""
@@ -154,7 +165,7 @@ class GoalSprings(PrescribedPotential):
         return points.pull_energy_change(positions, before, after, stiffness)
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
-        if self._forces is None or positions.requires_grad:
+        if self._forces is None:
             self.goals.points.add_pulls(positions, self.parameters, self.goals.stiffness, out)
         else:
             self._forces.add(positions, out)
@@ -262,6 +273,16 @@ class GoalDamping(PrescribedPotential):
             points = _GoalPoints.throughout(system, body, owner.pose, goals)
         return GoalDamping(points, system.frame_times)
 
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> GoalDamping:
+        taped, targets = copy(self), self.goals.targets.with_samples(quantities[f"targets {index}"])
+        dashpots = quantities[f"dashpots {index}"]
+        taped.goals = replace(self.goals, damping=dashpots, targets=targets)
+        taped.parameters, taped._time = taped.at(frame, fraction), (frame, fraction)
+        taped._forces = None
+        return taped
+
     def at(self, frame: int, fraction: float) -> Tensor:
         return self.goals.targets.rate(frame, fraction, self._times.of(frame))
 
@@ -279,7 +300,7 @@ class GoalDamping(PrescribedPotential):
             self._forces.act(parameters)
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        if self._forces is None or velocities.requires_grad:
+        if self._forces is None:
             self.goals.points.add_pulls(velocities, self.parameters, self.goals.damping, out)
         else:
             self._forces.add(velocities, out)

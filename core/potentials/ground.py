@@ -122,7 +122,7 @@ class EmbeddedPoints(GroundPoints):
         return (at_corners * self.shares).sum(-2)
 
     def add(self, values: Tensor, out: Tensor) -> None:
-        if self._has_loops(values):
+        if self._has_loops(values, out):
             self._loop(loops.add, values, out)
             return
         parts = (values[..., None, :] * self.shares).flatten(-2).index_select(-1, self._order)
@@ -137,7 +137,7 @@ class EmbeddedPoints(GroundPoints):
             goals: (…, S) of the points.
             factors: (S,) of the points.
         """
-        if self._has_loops(values):
+        if self._has_loops(values, goals, factors, out):
             arrays = _rows(values), _rows(goals), factors.numpy()
             loops.add_pulls(*arrays, *self._arrays, out.numpy())
             return
@@ -160,8 +160,8 @@ class EmbeddedPoints(GroundPoints):
         return values[self.corners[0]]
 
     @staticmethod
-    def _has_loops(values: Tensor) -> bool:
-        on_tape = values.requires_grad
+    def _has_loops(values: Tensor, *others: Tensor) -> bool:
+        on_tape = any(part.requires_grad for part in (values, *others))
         return runs_loops(values) and not on_tape and values.is_floating_point()
 
     def _loop(self, loop: Callable[..., None], values: Tensor, out: Tensor) -> None:
@@ -204,7 +204,11 @@ class GroundBarrier(Potential):
     is_stiff = True
 
     def __init__(
-        self, points: GroundPoints | Tensor, weights: Tensor, height: float, distances: Tensor
+        self,
+        points: GroundPoints | Tensor,
+        weights: Tensor,
+        height: float | Tensor,
+        distances: Tensor,
     ) -> None:
         self.points = GroundVertices(points) if isinstance(points, Tensor) else points
         self.weights, self.height, self.distances = weights, height, distances
@@ -254,6 +258,12 @@ class GroundBarrier(Potential):
         if not ratio.is_cuda and not bool((ratio < 1.0).any()):
             return torch.zeros_like(ratio), torch.zeros_like(ratio)
         return barrier_derivatives(ratio.clamp(max=1.0))
+
+
+def slide_lengths(squares: Tensor, thresholds: Tensor) -> Tensor:
+    """(K,) lengths of displacements along surfaces by their squares, above zero, in metres."""
+    # The root of a clamped square has a derivative at zero.
+    return squares.clamp(min=(MIN_SLIDE_RATIO * thresholds).square()).sqrt()
 
 
 # Below this share of its body's diagonal a second, a vertex sticks.
@@ -325,7 +335,7 @@ class GroundFriction(Potential):
         # A whole update leaves no rounding of earlier values, so that a resumed run has the same
         # bits.
         self.limit = limit if fraction == 1.0 else self.limit + fraction * change
-        return float(change.abs().sum()), float(limit.sum())
+        return float(change.detach().abs().sum()), float(limit.detach().sum())
 
     @property
     def start_points(self) -> Tensor:
@@ -410,4 +420,6 @@ class GroundFriction(Potential):
 
     def _length(self, displacement: Tensor) -> Tensor:
         """(S,) never quite zero, for the sake of directions."""
+        if displacement.requires_grad:
+            return slide_lengths(displacement.square().sum(0), self.stick_threshold)
         return torch.maximum(torch.hypot(*displacement), MIN_SLIDE_RATIO * self.stick_threshold)

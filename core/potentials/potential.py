@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -192,6 +193,14 @@ class Potential(ABC):
         """Adapts itself to (3, N) ``positions`` of a search; whether the energy is another now."""
         return False
 
+    def on_tape(
+        self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
+    ) -> Potential:
+        """Return this energy at a time as a function of the adjoint's quantities, in which it is
+        the force of an index (``core/adjoint/quantities.py``). Gradients through forces that do
+        not have this method are refused."""
+        raise NotImplementedError
+
     def gradient(self, positions: Tensor) -> Tensor:
         """(3, N) gradient of the energy in newtons."""
         out = torch.zeros_like(positions)
@@ -215,6 +224,19 @@ class PrescribedPotential(Potential):
         self.channel = channel
         #: As ``channel`` has them, in place: copies of an energy share them.
         self.parameters = channel.at(0, 0.0).clone()
+
+    def _taped(
+        self,
+        quantities: Mapping[str, Tensor],
+        index: int,
+        frame: int,
+        fraction: float,
+        **members: Any,
+    ) -> Self:
+        """See ``on_tape``; ``members`` are those by other quantities than its parameters."""
+        taped, channel = copy(self), self.channel.with_samples(quantities[f"parameters {index}"])
+        vars(taped).update(members, parameters=channel.at(frame, fraction))
+        return taped
 
     @property
     def is_constant(self) -> bool:

@@ -301,6 +301,7 @@ def test_flat_tets_are_pressed_as_steps_press_them(height: float) -> None:
     given = {
         "gravity": torch.zeros(1, 3, dtype=torch.float64),
         "mass": system.mass,
+        "damping": torch.zeros_like(system.mass),
         "factor 0": torch.ones(1, dtype=torch.float64),
         "mu 0": torch.full((count,), float(part.material.mu), dtype=torch.float64),
         "lam 0": torch.full((count,), float(part.material.lam), dtype=torch.float64),

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from supple.core.adjoint.tape import exponential, logarithm, positive_part
 from supple.core.adjoint.tape_contact import ClosestPoints, barrier_hessians
+from supple.core.math3.symmetric_functions import exponential, logarithm, positive_part
 from supple.tests.core.potentials.contact.close_parts import REACH, STIFFNESS
 from supple.tests.core.potentials.contact.test_normal_collisions import (
     ALL_KINDS,
