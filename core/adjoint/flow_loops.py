@@ -49,9 +49,9 @@ if TYPE_CHECKING:
 
 
 # The least creep time relative to a step; a shorter one is zero.
-_LEAST_CREEP_RATIO = 1e-3
+LEAST_CREEP_RATIO = 1e-3
 # The least bar strain with a direction.
-_LEAST_STRAIN = 1e-12
+LEAST_STRAIN = 1e-12
 _NOTHING = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -281,7 +281,7 @@ def _values_back(
     stiffness, relaxed, grad_time = 3.0 * mu + hardening, 1.0, 0.0
     if creep > 0.0:
         relaxed = -math.expm1(-seconds / creep)
-        if creep > _LEAST_CREEP_RATIO * seconds:
+        if creep > LEAST_CREEP_RATIO * seconds:
             grad_time = -(1.0 - relaxed) * seconds / creep**2
     flexibility = relaxed / stiffness
     excess, grad_stress = growth / flexibility, flexibility * grad_growth
@@ -329,7 +329,7 @@ def _limit_back(
         return (grad_growth, grad_limit, *grad_new, *grad_old)
     if size < limit:
         grad_limit += grad_growth
-        if size > _LEAST_STRAIN:
+        if size > LEAST_STRAIN:
             for i in range(3):
                 grad_values[i] = -grad_growth * math.log(c[i, i]) / (3.0 * size * c[i, i])
             own_axes = function_of(matrix_of(v), grad_values[0], grad_values[1], grad_values[2])

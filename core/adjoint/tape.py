@@ -43,6 +43,7 @@ from ..potentials.height_floor import (
 from ..potentials.plastic_flow import TetFlow
 from ..scene.friction import Coefficients
 from ..system import System, fill
+from .flow_loops import LEAST_CREEP_RATIO, LEAST_STRAIN
 from .force_loops import DerivativesKernel
 from .quantities import Quantities, at_time
 from .tape_contact import TapeContact
@@ -181,12 +182,6 @@ def pulled_back(tets: Tets, corners: Tensor, stress: Tensor, template: Tensor) -
     return torch.zeros_like(template).index_add(1, corners, forces.reshape(3, -1))
 
 
-# The least creep time relative to a step; a shorter one is zero.
-_LEAST_CREEP_RATIO = 1e-3
-# The least bar strain with a direction.
-_LEAST_STRAIN = 1e-12
-
-
 @dataclass(frozen=True, eq=False)
 class _Flowing:
     """The A tets that flow from where they are.
@@ -318,7 +313,7 @@ class TapePlasticity:
         deviator = strain - mean[:, None, None] * torch.eye(3, dtype=strain.dtype)
         mu, _, hardening, creep, limit = constants[:, which]
         # At a creep time of zero the root of the exponent has no derivative.
-        relaxed = -torch.expm1(-seconds / creep.clamp(min=_LEAST_CREEP_RATIO * seconds))
+        relaxed = -torch.expm1(-seconds / creep.clamp(min=LEAST_CREEP_RATIO * seconds))
         size = deviator.square().sum((1, 2)).sqrt()
         numbers = mu, threshold[which], hardening, relaxed, limit
         return _Flowing(which, deviator, size, mean, *numbers)
@@ -365,7 +360,7 @@ def _size(inverse: Tensor) -> Tensor:
     """(A,) √⅔ |ln U_p|, the strain of a bar."""
     # The root of a clamped square has a derivative at zero.
     squares = logarithm(inverse @ inverse.mT).square().sum((1, 2)) / 6.0
-    return squares.clamp(min=_LEAST_STRAIN**2).sqrt()
+    return squares.clamp(min=LEAST_STRAIN**2).sqrt()
 
 
 def _kirchhoff(material: Material, flowing: _Flowing, max_growth: Tensor) -> Tensor:
