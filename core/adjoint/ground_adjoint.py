@@ -139,6 +139,7 @@ class GroundAdjoint:
         """Correct (3, N) positions and velocities at the end of a step, and return the contact;
         None without one."""
         before, times = (positions.clone(), velocities.clone()), self._span.impulse
+        trace: PointTrace | None
         if isinstance(self._step_end, EmbeddedBarrierStep):
             self._step_end.apply(positions, velocities, self._step, times, self._sweeps)
             trace = self._swept(self._step_end)
@@ -183,7 +184,7 @@ class GroundAdjoint:
         if len(rows) == 0:
             return None
         near, stops = rows.numpy().astype(np.int32), 2 if self._has_friction else 0
-        trace = PointTrace.of_vertices(near, stops)
+        trace = PointTrace.for_vertices(near, stops)
         least = smallest_ratio(starts.dtype)
         trace_vertices(self._points, starts[rows].numpy(), velocities.numpy(), least, trace)
         return trace

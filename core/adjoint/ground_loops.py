@@ -64,7 +64,7 @@ class PointTrace(NamedTuple):
     friction_forces: Any
 
     @classmethod
-    def of_vertices(cls, points: Any, stops: int) -> PointTrace:
+    def for_vertices(cls, points: Any, stops: int) -> PointTrace:
         """Return the trace of P vertices for ``trace_vertices``, with ``stops`` sweeps of
         friction."""
         count = len(points)
@@ -104,7 +104,7 @@ def trace_vertices(points: Any, starts: Any, velocities: Any, min_ratio: float, 
         starts: (P,) ratios of height and distance before the contact.
         velocities: (3, N) before it.
         min_ratio: the least ratio that differs from zero.
-        trace: ``PointTrace.of_vertices``.
+        trace: ``PointTrace.for_vertices``.
     """
     for j in range(len(trace.points)):
         p = trace.points[j]

@@ -564,8 +564,9 @@ class Gradients:
     def _ground(self, quantities: Quantities) -> GroundBarrier:
         barrier = self._system.ground_barrier
         assert barrier is not None
-        height, weights = quantities["height"], quantities["weights"]
-        return GroundBarrier(barrier.points, weights, height, barrier.distances)
+        # A number elsewhere.
+        height: Any = quantities["height"]
+        return GroundBarrier(barrier.points, quantities["weights"], height, barrier.distances)
 
     def has_friction(self, positions: Tensor, quantities: Quantities) -> bool:
         """Whether friction has a part in the step to positions that contact has begun."""

@@ -64,7 +64,7 @@ class EnclosedVolume:
             lambda pattern: pattern.locate(triangles.T[[0, 1, 2, 2]])
         )
         #: The volume of the modelled shape, in m³.
-        self.at_rest: float | Tensor = float(self.of(rest_positions))
+        self.at_rest = float(self.of(rest_positions))
 
     def of(self, positions: Tensor) -> Tensor:
         """V in m³."""
@@ -185,7 +185,7 @@ class TargetVolume(PrescribedPotential):
         self, quantities: Mapping[str, Tensor], index: int, frame: int, fraction: float
     ) -> TargetVolume:
         volume, at_rest = copy(self.volume), quantities[f"at rest {index}"]
-        volume.at_rest = at_rest
+        vars(volume).update(at_rest=at_rest)
         factor = self.second_derivative * self.volume.at_rest / at_rest
         members = {"volume": volume, "second_derivative": factor}
         return self._taped(quantities, index, frame, fraction, **members)

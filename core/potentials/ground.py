@@ -207,7 +207,7 @@ class GroundBarrier(Potential):
         self,
         points: GroundPoints | Tensor,
         weights: Tensor,
-        height: float | Tensor,
+        height: float,
         distances: Tensor,
     ) -> None:
         self.points = GroundVertices(points) if isinstance(points, Tensor) else points

@@ -123,7 +123,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_flow_goes_back_as_autograd_says(case: str) -> None:
-    """By positions, by the plastic strain and by all quantities of the flow."""
+    """Compare gradients by positions, by the plastic strain and by all quantities of the flow."""
     limit, creep, before = CASES[case]
     plasticity = Plasticity(np.linspace(5e2, 5e4, len(PLASTIC_MESH.tets)), 2e4, creep, limit)
     body = SoftBody(PLASTIC_MESH, StableNeoHookean(2e5, 0.35), plasticity=plasticity)
