@@ -150,9 +150,9 @@ def test_flow_goes_back_as_autograd_says(case: str) -> None:
     alpha = turned.new_full((len(PLASTIC_MESH.tets), 1), 1.2 * before)
     plastic = torch.cat([turned.flatten(1), alpha], dim=1).T.contiguous()
     wanted = torch.randn(plastic.shape, generator=random).double()
-    state = [part.clone().requires_grad_() for part in (positions, plastic)]
-    flowed = TapePlasticity(system).flow(*state, SECONDS, given)
-    inputs = [*state, given["flow 0"], given["shape gradients 0"]]
+    at, strain = (part.clone().requires_grad_() for part in (positions, plastic))
+    flowed = TapePlasticity(system).flow(at, strain, SECONDS, given)
+    inputs = [at, strain, given["flow 0"], given["shape gradients 0"]]
     taped = torch.autograd.grad(flowed, inputs, wanted)
     own = PlasticAdjoint(system, given, found)
     own.grad_plastic[0].copy_(wanted)
