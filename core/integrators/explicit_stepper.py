@@ -94,7 +94,7 @@ class ExplicitStep(ABC):
         weights: tuple[float, ...] = (1.0,),
     ) -> None:
         self._nodes, self._weights = nodes, weights
-        # The mean time in the step at which prescribed energies act.
+        # The mean time in the step at which loads act.
         self._centre = sum(w * node for w, node in zip(weights, nodes, strict=True))
         self._system = system
         #: (3, N) in metres and m/s.
@@ -119,7 +119,7 @@ class ExplicitStep(ABC):
         self.contact: MeshContactStep | None = None
         pins = system.moving_pins
         self._target = None if pins is None else pins.positions(0, 0.0)
-        #: The start of the last step, for contact and driving forces.
+        #: The start of the last step, for contact, driving forces and prescribed energies.
         self._began = [part.clone() for part in self._changed]
         self.set_step(step)
 
@@ -167,10 +167,9 @@ class ExplicitStep(ABC):
         if self.contact is not None:
             for began, now in zip(self._began, self._changed, strict=True):
                 began.copy_(now)
-        elif self._driving is not None:
+        elif self._driving is not None or self._raising:
             self._began[0].copy_(positions)
         pins = self._system.moving_pins
-        self._add_change(self._centre)
         self._set_stage(0)
         if pins is None or self._target is None:
             self._move()
@@ -188,7 +187,7 @@ class ExplicitStep(ABC):
         self._collide_with_obstacles(positions, velocities)
         if self.contact_impulse is not None:
             torch.sub(velocities, self.contact_impulse, out=self.contact_impulse)
-        self._add_change(1.0 - self._centre)
+        self._add_changes()
 
     @property
     def _changed(self) -> tuple[Tensor, ...]:
@@ -199,11 +198,15 @@ class ExplicitStep(ABC):
         for prescribed in self._prescribed:
             prescribed.act(stage)
 
-    def _add_change(self, fraction: float) -> None:
-        """Add a fraction of the energy change that prescribed parameters cause in the step."""
-        for prescribed in self._raising if fraction > 0.0 else ():
+    def _add_changes(self) -> None:
+        """Add the energy that changes of prescribed parameters add in the step: of loads at the
+        mean time at which they act, since they may jump. Springs to moving goals follow their way;
+        in its middle the change is right to second order."""
+        for prescribed in self._raising:
             if prescribed.is_counted:
-                self.raised += fraction * prescribed.energy_change(self.positions)
+                part_of_way = 0.5 if prescribed.part.is_sampled else 1.0 - self._centre
+                at = torch.lerp(self._began[0], self.positions, part_of_way)
+                self.raised += prescribed.energy_change(at)
 
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:
         if self.record is not None and self.record.replaces_obstacles(positions, velocities):
@@ -238,6 +241,9 @@ class _StepParameters:
     def __init__(self, part: PrescribedPotential, stages: int) -> None:
         self.part = part
         self._weight = 1.0
+        # As many in each interval of the channel, since power jumps from one to the next.
+        per_frame = part.channel.per_frame if part.is_sampled else 1
+        self._samples = per_frame * math.ceil(ENERGY_SAMPLES / per_frame)
         self._frame, self._since, self._until = 0, 0.0, 0.0
         self._nodes: tuple[float, ...] = ()
         # A recorded step repeats the same operations on the same tensors: the parameters at each
@@ -257,7 +263,7 @@ class _StepParameters:
                 for parameters, time in zip(self._ends, (since, until), strict=True):
                     parameters.copy_(self.part.at(frame, time))
         elif self.part.is_sampled:
-            self._weight = _sample_weight(since, until)
+            self._weight = _sample_weight(since, until, self._samples)
 
     def act(self, stage: int) -> None:
         """Set the parameters of the energy to those of a stage."""
@@ -289,16 +295,27 @@ class _StepParameters:
         return self._weight * self.part.change(before, after, positions)
 
 
-def _sample_weight(since: float, until: float) -> float:
+def _sample_weight(since: float, until: float, samples: int) -> float:
     """Return the number of steps that this one stands for. Energy changes are sampled in the
     middle of each part of a frame; a step without such a middle stands for none.
 
     Args:
         since, until: the start and end of the step, as fractions of a frame.
+        samples: the parts of a frame.
     """
-    begun = int(since * ENERGY_SAMPLES + 0.5 + ROUNDING)
-    middles = int(until * ENERGY_SAMPLES + 0.5 + ROUNDING) - begun
-    return middles / (ENERGY_SAMPLES * (until - since))
+    middles = _middles_before(until, samples) - _middles_before(since, samples)
+    return middles / (samples * (until - since))
+
+
+def _middles_before(time: float, samples: int) -> int:
+    """Return how many parts of a frame have their middles before a fraction of it.
+
+    Of middles exactly between two steps, one goes to the earlier and the next to the later step,
+    which is right on average where power changes evenly.
+    """
+    number = time * samples + 0.5
+    goes_to_earlier = round(number) % 2 == 1
+    return int(number + (ROUNDING if goes_to_earlier else -ROUNDING))
 
 
 class FixedStepIntegrator(Integrator):
