@@ -32,7 +32,7 @@ IMPLICIT_FRAME_S = (5e-3, 3e-6)
 # The ratio for rest shapes that follow a pose: an explicit step computes them again, and an
 # implicit frame takes about twice the Newton iterations. There explicit steps are to take no
 # longer.
-POSED_STEP_S, POSED_FRAME_S, POSED_COST_RATIO = (3e-4, 5e-8), (1e-2, 6e-6), 1.0
+POSED_STEP_S, POSED_FRAME_S, POSED_COST_RATIO = (3e-4, 5.2e-8), (2.1e-2, 7.5e-6), 1.0
 # The most time of a frame that keeps its oscillation, relative to implicit steps.
 COST_RATIO = 2.0
 # The largest SDIRK2 step, in radians of the slowest vibration: it keeps 0.9999 of the amplitude,
