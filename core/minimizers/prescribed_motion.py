@@ -19,6 +19,9 @@ from .newton import Newton
 MAX_NEWTON_STEPS, STALL_LIMIT_STEPS = 60, 8
 # Below this step size bodies have to be given time to make way.
 BLOCKED_STEP_SIZE = 0.05
+# No shorter step is taken: where surfaces are at the least distance that detection leaves, hundreds
+# of such steps would each take a hundredth of it.
+LEAST_STEP_SIZE = 1e-6
 # The most halvings of a step that ends below the ground.
 MAX_HALVINGS = 40
 # At the stall limit, less than this share of the whole displacement is no progress.
@@ -87,16 +90,22 @@ class PrescribedMotion:
         blocked = list[str]()
         whole = before = self._remaining_displacement(positions)
         steps_to_stall, steps_left = STALL_LIMIT_STEPS, MAX_NEWTON_STEPS
+        was_stuck = False
         while self._remaining_displacement(positions) > 0.0:
             if steps_to_stall == 0 or steps_left <= 0:
                 remaining = self._remaining_displacement(positions)
                 if steps_left <= 0 or before - remaining < MIN_PROGRESS_RATIO * whole:
                     blocked += self._freeze_blocked(positions, everything=steps_left <= 0)
                 before = self._remaining_displacement(positions)
-                steps_to_stall = STALL_LIMIT_STEPS
+                steps_to_stall, was_stuck = STALL_LIMIT_STEPS, False
                 continue
             steps_to_stall, steps_left = steps_to_stall - 1, steps_left - 1
             positions, step_size = self._advance_with_predictor(positions)
+            if step_size == 0.0 and was_stuck:
+                # Bodies have had time to make way, and did not.
+                steps_to_stall = 0
+                continue
+            was_stuck = step_size == 0.0
             if step_size < BLOCKED_STEP_SIZE:
                 self._newton.begin()
                 result = self._newton.minimize(
@@ -192,6 +201,8 @@ class PrescribedMotion:
                 break
             step_size *= 0.5
         else:
+            step_size = 0.0
+        if step_size < LEAST_STEP_SIZE:
             step_size, after, colliders = 0.0, positions, contact.colliders
         contact.limited_steps += step_size < 1.0
         contact.report_move(positions, after, colliders)

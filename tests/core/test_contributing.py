@@ -51,6 +51,21 @@ def test_what_is_compiled_imports_little() -> None:
     assert packages <= {"core/compiled.py", "core/kernels", "core/materials", "core/math3"}
 
 
+def test_no_constant_of_a_file_is_written_over_by_another_of_its_name() -> None:
+    twice = []
+    for path, source in sources_in("core", "addon", "verification").items():
+        names = [
+            name.id
+            for statement in ast.parse(source).body
+            if isinstance(statement, ast.Assign)
+            for target in statement.targets
+            for name in ast.walk(target)
+            if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+        ]
+        twice += [f"{path}: {name}" for name in set(names) if names.count(name) > 1]
+    assert twice == []
+
+
 def sources_in(*folders: str) -> dict[str, str]:
     paths = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in paths}

@@ -117,7 +117,7 @@ def _squared_activation(stencils: Stencils) -> Values:
 YOUNG_RATIO = 0.1
 # In units of the diagonal of all: the distance at which the weakest barrier is evaluated, and the
 # one below which surfaces are too close.
-MIN_DISTANCE_RATIO, CLOSE_DISTANCE_RATIO = 1e-8, 1e-9
+WEAKEST_DISTANCE_RATIO, CLOSE_DISTANCE_RATIO = 1e-8, 1e-9
 # The second derivative of the weakest barrier at that distance, in masses over the step squared.
 INERTIA_RATIO = 1e11
 # The strongest barrier, in units of the weakest.
@@ -167,7 +167,7 @@ class AdaptiveStiffness:
         """
         diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
         self._closest, self._min_distance = CLOSE_DISTANCE_RATIO * diagonal, math.inf
-        ratio = min((MIN_DISTANCE_RATIO * diagonal / self._distance) ** 2, 0.5)
+        ratio = min((WEAKEST_DISTANCE_RATIO * diagonal / self._distance) ** 2, 0.5)
         # The energy here is the paper's over the square of the step.
         weakest = INERTIA_RATIO * self._mean_mass / (step * step)
         weakest /= 4.0 * ratio * self._distance**2 * _barrier_second_derivative(ratio)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -15,8 +17,7 @@ from supple.verification.meshes import block
 
 def _weights(steps: int, samples: int) -> np.ndarray:
     times = np.arange(steps + 1) / steps
-    pairs = zip(times[:-1], times[1:], strict=True)
-    return np.array([_sample_weight(since, until, samples) for since, until in pairs])
+    return np.array([_sample_weight(*ends, samples) for ends in pairwise(times)])
 
 
 @pytest.mark.parametrize("samples", [3, 4, 6, 16])

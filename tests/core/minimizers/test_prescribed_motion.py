@@ -233,3 +233,20 @@ def test_a_step_that_ends_on_the_ground_is_halved(
     assert step_size == 0.5
     assert after[2].min() == pytest.approx(0.25)
     assert np.isfinite(motion._objective.energy_without_contact(after))
+
+
+@pytest.mark.parametrize(("free_part", "moves"), [(0.5, True), (2e-6, True), (5e-7, False)])
+def test_a_step_too_short_to_be_seen_is_not_taken(
+    free_part: float, moves: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mesh = block((1, 1, 1), origin=(0.0, 0.0, 0.5))
+    stepper = Simulator(Scene([SoftBody(mesh, SOFT)], contact=Contact()), ImplicitEuler()).stepper
+    assert isinstance(stepper, ImplicitStepper) and stepper._prescribed_motion is not None
+    motion = stepper._prescribed_motion
+    positions = torch.from_numpy(mesh.vertices.T.copy())
+    motion._target, motion._collider_target = positions, np.empty((0, 3))
+    motion._contact.begin(None)
+    monkeypatch.setattr(motion._contact, "collision_free_step_size", lambda *_: free_part)
+    after, step_size = motion._move(positions, torch.ones_like(positions), np.empty((0, 3)))
+    assert step_size == (free_part if moves else 0.0)
+    assert bool((after != positions).any()) == moves

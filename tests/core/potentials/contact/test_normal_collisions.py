@@ -639,6 +639,14 @@ def test_the_curvature_is_the_slope_of_the_force_and_ends_at_its_distance(area_w
         assert found.barrier.second_derivatives(at(share * REACH))[0] == 0.0
 
 
+@pytest.mark.parametrize("gap", [1e-12, 1e-60])
+def test_surfaces_much_closer_than_any_step_leaves_them_have_a_curvature(gap) -> None:
+    found = one("two points", True)
+    near = found.points.copy()
+    near[found.collisions.vertices[0, :2]] = [[0.0, 0.0, 0.0], [0.0, 0.0, gap]]
+    assert len(found.barrier.hessian_factors(found.stencils(near))) > 0
+
+
 @pytest.mark.parametrize("gap", [0.0, 1e-200, np.nan])
 def test_surfaces_without_a_distance_are_named(gap) -> None:
     found = one("two points", True)
