@@ -431,6 +431,12 @@ class Ui:
                 raise ScenarioError(f"The button for {operator} is greyed out.")
         yield from self.click(button.x, button.y)
 
+    def scroll_to_end(self) -> Steps:
+        """Scroll the sidebar down, as for buttons that are greyed and cannot be found."""
+        while self._scrolls("down"):
+            yield
+        yield from self.redraw()
+
     def _command_at(self, x: int, y: int) -> Generator[None, None, str]:
         yield from self.move(x, y)
         if self._command_under_mouse():  # perhaps still that of where the mouse came from

@@ -45,7 +45,7 @@ def _pins(ui: Ui) -> Steps:
 
 def _recorded_fields(ui: Ui) -> Steps:
     bpy.context.view_layer.objects.active = None
-    yield from ui.find_button("supple.show_field")
+    yield from ui.scroll_to_end()
     yield from ui.screenshot("12 recorded fields")
     ui.activate("Cube")
     bpy.context.scene.supple.record_stretch = True
