@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The gradients of all energies of a system as functions on autograd's tape.
 
-Formulas and sources: ``core/potentials/plastic_flow.py`` and ``yielding_elasticity.py``. The
-functions of principal stretches there are functions of L = ½ ln FᵀF here, with the same axes.
+Formulas and sources: ``core/potentials/plastic_flow.py``. The functions of principal stretches
+there are functions of L = ½ ln FᵀF here, with the same axes.
 """
 
 from __future__ import annotations
@@ -70,13 +70,11 @@ class TapeElasticity:
         part = self.part
         if self.derivatives is not None and tets is part.tets:
             apply: Callable[..., Tensor] = _ElasticGradient.apply
-            gradient = apply(positions, mu, lam, self)
-        else:
-            material = material_of(part.material, mu, lam)
-            f = tets.deformation_gradients(positions)
-            stress = material.first_piola(f.permute(2, 0, 1)).permute(1, 2, 0)
-            gradient = pulled_back(tets, self._corners, stress, positions)
-        return gradient
+            return apply(positions, mu, lam, self)
+        material = material_of(part.material, mu, lam)
+        f = tets.deformation_gradients(positions)
+        stress = material.first_piola(f.permute(2, 0, 1)).permute(1, 2, 0)
+        return pulled_back(tets, self._corners, stress, positions)
 
 
 class _ElasticGradient(torch.autograd.Function):

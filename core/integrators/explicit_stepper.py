@@ -205,7 +205,9 @@ class ExplicitStep(ABC):
         for prescribed in self._raising:
             if prescribed.is_counted:
                 part_of_way = 0.5 if prescribed.part.is_sampled else 1.0 - self._centre
-                at = torch.lerp(self._began[0], self.positions, part_of_way)
+                at = self.positions
+                if part_of_way < 1.0:
+                    at = torch.lerp(self._began[0], at, part_of_way)
                 self.raised += prescribed.energy_change(at)
 
     def _collide_with_obstacles(self, positions: Tensor, velocities: Tensor) -> None:

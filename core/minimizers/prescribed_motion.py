@@ -22,8 +22,6 @@ BLOCKED_STEP_SIZE = 0.05
 # No shorter step is taken: where surfaces are at the least distance that detection leaves, hundreds
 # of such steps would each take a hundredth of it.
 LEAST_STEP_SIZE = 1e-6
-# The most halvings of a step that ends below the ground.
-MAX_HALVINGS = 40
 # At the stall limit, less than this share of the whole displacement is no progress.
 MIN_PROGRESS_RATIO = 1e-3
 # The least distance of prescribed parts in activation distances, and in present minimum distances
@@ -192,7 +190,7 @@ class PrescribedMotion:
             ),
             self._objective.paths.max_step(positions, scale * displacement),
         )
-        for _ in range(MAX_HALVINGS):
+        while step_size >= LEAST_STEP_SIZE:
             if step_size < 1.0:
                 after = positions + step_size * scale * displacement
                 colliders = contact.colliders + step_size * scale * collider_displacement
@@ -201,8 +199,6 @@ class PrescribedMotion:
                 break
             step_size *= 0.5
         else:
-            step_size = 0.0
-        if step_size < LEAST_STEP_SIZE:
             step_size, after, colliders = 0.0, positions, contact.colliders
         contact.limited_steps += step_size < 1.0
         contact.report_move(positions, after, colliders)

@@ -204,11 +204,7 @@ class GroundBarrier(Potential):
     is_stiff = True
 
     def __init__(
-        self,
-        points: GroundPoints | Tensor,
-        weights: Tensor,
-        height: float,
-        distances: Tensor,
+        self, points: GroundPoints | Tensor, weights: Tensor, height: float, distances: Tensor
     ) -> None:
         self.points = GroundVertices(points) if isinstance(points, Tensor) else points
         self.weights, self.height, self.distances = weights, height, distances
