@@ -236,6 +236,16 @@ def test_a_body_that_is_flat_already_keeps_its_explicit_steps() -> None:
     assert first.report.integrator == EXPLICIT
 
 
+def test_a_flat_body_that_does_not_move_is_not_pressed_flat() -> None:
+    mesh = block((1, 1, 1))
+    flat = mesh.vertices * [1.0, 1.0, 0.01]
+    # One vertex can move, which is not of all tets.
+    body = SoftBody(mesh, SOFT, initial_positions=flat, pinned=np.delete(np.arange(8), 1))
+    first, *_ = Simulator(Scene([body], gravity=(0.0, 0.0, 0.0)), Automatic()).run(1)
+    assert first.report.integrator == EXPLICIT
+    assert first.report.because == ""
+
+
 def test_the_most_work_is_that_of_a_frame_taken_both_ways() -> None:
     simulator = Simulator(meeting(), Automatic())
     most = simulator.stepper.most_work

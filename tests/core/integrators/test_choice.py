@@ -24,8 +24,11 @@ from supple.core.integrators import (
     SymplecticEuler,
     integrator_named,
 )
+from supple.core.integrators import automatic
+from supple.core.integrators.automatic import _is_quicker
 from supple.core.integrators.contact_failures import DivergedStepError
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
+from supple.verification.meshes import block
 
 SOFT, STIFF = 1e3, 1e9
 
@@ -50,6 +53,29 @@ def test_the_finer_a_body_the_sooner_it_is_stepped_implicitly(make_block) -> Non
 
     assert chosen(3.0) == "Symplectic Euler"
     assert chosen(0.003) == "SDIRK2"
+
+
+@pytest.mark.parametrize(("steps", "is_explicit"), [(235, True), (236, False)])
+def test_explicit_steps_may_take_twice_as_long_as_implicit_ones(steps, is_explicit) -> None:
+    # By the costs of a step and of a frame, 600 tets are worth 235.3 steps.
+    body = SoftBody(block((4, 5, 5)), StableNeoHookean(1e5, 0.3))
+    system = Simulator(Scene([body])).system
+    assert sum(len(mesh.tets) for mesh in system.meshes) == 600
+    stepper = SymplecticEuler().stepper(system, steps)
+    assert _is_quicker(system, stepper) == is_explicit
+
+
+@pytest.mark.parametrize(("turn", "steps"), [(0.39, 1), (0.41, 2), (1.19, 3), (2.3, 6), (3.1, 6)])
+def test_lively_steps_follow_the_slowest_vibration(monkeypatch, turn: float, steps: int) -> None:
+    system = Simulator(Scene([SoftBody(block((1, 1, 1)))])).system
+    monkeypatch.setattr(automatic, "slowest_frequency", lambda _: 24.0 * turn)
+    assert automatic._lively_steps(system) == steps
+
+
+def test_a_vibration_too_fast_for_frames_asks_for_no_steps(monkeypatch) -> None:
+    system = Simulator(Scene([SoftBody(block((1, 1, 1)))])).system
+    monkeypatch.setattr(automatic, "slowest_frequency", lambda _: 24.0 * 3.15)
+    assert automatic._lively_steps(system) is None
 
 
 @pytest.mark.parametrize("young", [SOFT, STIFF])
