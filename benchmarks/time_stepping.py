@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from supple.core import TetMesh
 
 from .drop import FRAMES, Drop, Positions
-from .own_process import TIMEOUT, Measured, measure
+from .own_process import Measured, measure
 from .peers.engines import ENGINES, Engine
 
 # Method and edge length in metres.

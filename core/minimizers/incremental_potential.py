@@ -130,10 +130,7 @@ class IncrementalPotential:
         coefficients = system.obstacles.ground_friction
         if not coefficients.act:
             return None
-        # Beside contact paths are straight, and may not end where points stick.
-        is_bounded = self.contact is not None
-        sizes = barrier.points.from_bodies(system.diagonals)
-        return GroundFriction(barrier, coefficients, sizes, is_bounded)
+        return GroundFriction(barrier, coefficients, barrier.points.from_bodies(system.diagonals))
 
     @cached_property
     def _groups(self) -> list[NDArray[np.int64]]:

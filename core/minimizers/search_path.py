@@ -35,7 +35,8 @@ class GroundProjectedPath:
     z₀ in the direction Δz, so a line search along it is one for the energy; it never reaches the
     ground; and its end is right for each vertex wherever the step is right for its neighbours.
     Horizontal friction is treated the same way, except that a point that slides at z₀ goes on
-    against the same force, even if its coefficient falls.
+    against the same force, even if its coefficient falls. If the Hessian had the bound of
+    friction's, the curve starts faster than the step, and its end is still right for each vertex.
 
     Args:
         barrier, friction: of the ground; no friction where that is None.
@@ -384,7 +385,7 @@ class SearchPaths:
         if self._ground is None:
             return
         # The path has to know which curvature friction adds.
-        self._is_bounded = projected and self._friction is not None and self._friction.is_bounded
+        self._is_bounded = projected
         blocks = matrix.diagonal_blocks(self._ground.vertices)
         x, y, z = blocks.diagonal(dim1=1, dim2=2).T
         # The stiffness of a single vertex, horizontal and vertical. A Hessian that is not

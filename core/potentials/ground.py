@@ -279,8 +279,6 @@ class GroundFriction(Potential):
         barrier: the barrier, which gives the normal force.
         coefficients: (S,) tensors, of its points.
         sizes: (S,) diagonals of the bodies of the points, in metres.
-        is_bounded: whether a projected Hessian has the bound of ``second_derivative``, for searches
-            along straight paths.
     """
 
     is_stiff = True
@@ -291,11 +289,10 @@ class GroundFriction(Potential):
         barrier: GroundBarrier,
         coefficients: Coefficients,
         sizes: Tensor,
-        is_bounded: bool = True,
     ) -> None:
         self._barrier, self._coefficients = barrier, coefficients
         self._drop: Tensor = coefficients.drop
-        self._sizes, self.is_bounded = sizes, is_bounded
+        self._sizes = sizes
         self.points = barrier.points
         #: (S,) μ N that breaks a point loose, in newtons.
         self.limit = torch.zeros_like(barrier.weights)
@@ -385,6 +382,7 @@ class GroundFriction(Potential):
         Args:
             bounded: whether the derivative along the displacement is replaced by the one across.
                 With this bound no straight step passes the position where a point would stick.
+                Without it, light corners of partly filled tets slide to and fro.
         """
         across, along = self._stiffness(displacement)
         unit = displacement / self._length(displacement)
@@ -395,9 +393,7 @@ class GroundFriction(Potential):
         return curvature
 
     def add_hessian(self, positions: Tensor, matrix: BlockMatrix, projected: bool = True) -> None:
-        curvature = self.second_derivative(
-            self.displacement(positions), projected and self.is_bounded
-        )
+        curvature = self.second_derivative(self.displacement(positions), projected)
         blocks = curvature.new_zeros(len(self.points), 3, 3)
         blocks[:, :2, :2] = curvature.permute(2, 0, 1)
         self.points.add_blocks(blocks.view(-1, 9), matrix)

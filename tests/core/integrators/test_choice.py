@@ -22,9 +22,9 @@ from supple.core.integrators import (
     Automatic,
     ImplicitEuler,
     SymplecticEuler,
+    automatic,
     integrator_named,
 )
-from supple.core.integrators import automatic
 from supple.core.integrators.automatic import _is_quicker
 from supple.core.integrators.contact_failures import DivergedStepError
 from supple.core.materials import Material, NeoHookean, StableNeoHookean

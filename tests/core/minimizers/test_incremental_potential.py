@@ -208,7 +208,7 @@ def test_the_path_is_straight_without_a_ground(make_block) -> None:
 def test_the_path_leaves_in_the_direction_of_the_step_and_stays_above_the_ground(
     objective, positions
 ) -> None:
-    objective.hessian(positions)
+    objective.hessian(positions, projected=False)
     direction = 1e-4 * _near(torch.zeros_like(positions), 1.0, 56) * objective.system.free
     path, h = objective.paths.curve(positions, direction), 1e-4
     torch.testing.assert_close((path(h) - path(-h)) / (2.0 * h), direction, rtol=1e-4, atol=1e-8)
@@ -286,3 +286,15 @@ def test_a_step_gains_little_by_the_kinetic_energy_of_each_body_or_that_of_the_t
     tolerated = 0.5 * float(system.mass[still].sum()) * 0.1**2
     assert gains_little(still, 0.99 * tolerated, 0.1)
     assert not gains_little(still, 1.01 * tolerated, 0.1)
+
+
+def test_the_path_of_a_projected_step_descends(objective, positions) -> None:
+    """Friction's bound makes its steps shorter; along the path they end where it is exact."""
+    matrix, gradient = objective.hessian(positions), objective.gradient(positions)
+    solver = objective.linear_solver()
+    solver.begin()
+    solver.prepare(matrix, objective.unknowns(positions))
+    direction = objective.vectors(solver.solve(objective.unknowns(-gradient), 1e-10, 0.0).x)
+    path = objective.paths.curve(positions, direction)
+    assert float((gradient * (path(1e-3) - positions)).sum()) < 0.0
+    assert objective.energy(path(1e-3))[0] < objective.energy(positions)[0]
