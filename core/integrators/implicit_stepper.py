@@ -44,9 +44,9 @@ MAX_CONTACT_ITERATIONS = 200
 # part.
 MAX_PARTS, PART_ITERATIONS_FACTOR, MIN_ITERATIONS = 64, 4, 10
 # A part that went too far is repeated with at least the first ratio of its length. A part that may
-# be at least the second ratio of its length is accepted: step sizes are not known more exactly,
-# and a part of nearly the same length gains nothing.
-MIN_RETAKEN_RATIO, FAR_ENOUGH_RATIO = 0.25, 0.9
+# be at least the second ratio of its length is accepted. With 0.9 every second part of a pile was
+# taken twice; with 0.6, what hits a row of bodies loses 2 % more of its momentum to what lies behind.
+MIN_RETAKEN_RATIO, FAR_ENOUGH_RATIO = 0.25, 0.7
 # Steps whose lengths differ by no more than this ratio are equal.
 LENGTH_ROUNDING = 1e-9
 # The tolerance of a step in which surfaces hit each other, relative to the largest displacement.
@@ -193,7 +193,7 @@ class ImplicitStepper(TimeStepper):
                 )
                 if not is_accepted:
                     step_size, state = retry_ratio * step_size, _with_statistics_of(state, after)
-                elif approach.step_size < 1.0:
+                elif retry_ratio < 1.0:
                     after = self._with_fast_pair(after, approach)
             state, remaining = after, remaining - fraction if step_size < 1.0 else 0.0
             step_count += 1

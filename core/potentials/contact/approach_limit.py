@@ -26,6 +26,9 @@ from .surface import CollisionSurface, Points, Values
 
 # The largest approach of two surfaces in a step, relative to the thinner solid's thickness.
 APPROACH_RATIO = 0.5
+# The least thickness of a part, relative to that of its connected piece: an ear that bends around an
+# obstacle pulls its body back.
+LEAST_THICKNESS_RATIO = 0.5
 # The most parts of each connected piece, and roughly of all surfaces.
 MAX_PIECE_PARTS, MAX_PARTS = 32, 2048
 # Fewer triangles, or pairs of parts, than this a thread cost more to hand out than to compute.
@@ -253,7 +256,8 @@ class ApproachLimit:
             whole = _median(thickness, area, default[surface.object_of[triangles[members[0], 0]]])
             for part in parts:
                 chosen = part_of[members[at]] == part
-                out[part] = _median(thickness[chosen], area[chosen], whole)
+                local = _median(thickness[chosen], area[chosen], whole)
+                out[part] = max(local, LEAST_THICKNESS_RATIO * whole)
         return out
 
     def _find_neighbours(self) -> NDArray[np.int64]:

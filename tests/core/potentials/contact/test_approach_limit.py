@@ -133,6 +133,18 @@ def two_fingers() -> TetMesh:
     return TetMesh(whole.vertices, whole.tets[~slot])
 
 
+def test_a_thin_part_counts_by_half_the_thickness_of_its_body() -> None:
+    """A fin bends around what it meets, and pulls its body back."""
+    block_with_fin = block((8, 4, 4), (0.8, 0.2, 0.2))
+    places = block_with_fin.vertices - np.array([0.4, 0.1, 0.0])
+    is_fin = places[:, 0] > 0.05
+    places[is_fin, 2] *= 0.1
+    over_the_fin = cube(SIDE + GAP, (0.1, 0.1, SIDE)).vertices + np.array([0.3, 0.0, -0.9 * SIDE])
+    obstacle = cube().with_vertices(over_the_fin)
+    found = share([block_with_fin.with_vertices(places), obstacle], [STILL, DOWN])
+    assert found == pytest.approx((GAP + HALF * 0.5 * SIDE) / FAR, rel=0.1)
+
+
 def test_parts_of_one_body_count_where_they_are_asked_for() -> None:
     mesh = two_fingers()
     surface, limit = limit_of([mesh])
