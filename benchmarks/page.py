@@ -40,7 +40,8 @@ IMPLICIT_HEAD = (
     *("linear iterations in each", "frames not converged"),
 )
 AUTOMATIC = """
-The choices of *Automatic*, Blender's default, for the same scenes:
+The choices of *Automatic*, Blender's default, where the bodies also touch themselves, as new bodies
+in Blender do:
 
 """
 AUTOMATIC_HEAD = ("", "integrator", "steps a frame", "frames in another", "mean ms a frame")

@@ -44,8 +44,8 @@ MAX_CONTACT_ITERATIONS = 200
 # part.
 MAX_PARTS, PART_ITERATIONS_FACTOR, MIN_ITERATIONS = 64, 4, 10
 # A part that went too far is repeated with at least the first ratio of its length. A part that may
-# be at least the second ratio of its length is accepted. With 0.9 every second part of a pile was
-# taken twice; with 0.6, what hits a row of bodies loses 2 % more of its momentum to what lies behind.
+# be at least the second ratio of its length is accepted. With 0.9, every second part of a pile was
+# taken twice. With 0.6, the first of a row of bodies got 0.29 of the momentum in place of 0.3.
 MIN_RETAKEN_RATIO, FAR_ENOUGH_RATIO = 0.25, 0.7
 # Steps whose lengths differ by no more than this ratio are equal.
 LENGTH_ROUNDING = 1e-9

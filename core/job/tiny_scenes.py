@@ -15,7 +15,7 @@ from ..geometry.tet_mesh import TetMesh
 from ..materials import CorotatedLinear, StableNeoHookean, StVenantKirchhoff
 from ..scene.channel import Channel
 from ..scene.contact_settings import Collider, Contact, ContactSurface, Ground
-from ..scene.forces import Absorber, ForceField, VelocityGrid
+from ..scene.forces import Absorber, Falloff, ForceField, VelocityGrid
 from ..scene.goals import Goals
 from ..scene.rest_shape import Plasticity, RestShape
 from ..scene.scene import Scene
@@ -211,11 +211,13 @@ def stretches() -> None:
 
 
 def noise() -> None:
-    from ..integrators import ImplicitEuler
+    from ..integrators import ImplicitEuler, SymplecticEuler
 
     field = ForceField("turbulence", is_absorbed=True)
     wall = Absorber(Channel.constant(np.eye(3)), np.array([[0, 1, 2]], dtype=np.int32))
-    _simulate(Scene([_tet()], forces=[field], absorbers=[wall]), ImplicitEuler())
+    small = ForceField("force", falloff=Falloff(max_distance=0.1))
+    for integrator in (ImplicitEuler(), SymplecticEuler()):
+        _simulate(Scene([_tet()], forces=[field, small], absorbers=[wall]), integrator)
     still = VelocityGrid(np.zeros((1, 1, 1, 3), dtype=np.float32), Channel.constant(np.eye(3, 4)))
     flow = ForceField("fluid_flow", grid=still)
     _simulate(Scene([_tet()], forces=[flow]), ImplicitEuler())

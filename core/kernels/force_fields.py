@@ -43,7 +43,7 @@ GRADIENTS = np.array(
 )
 
 
-@compiled()
+@compiled(inline=True)
 def noise(x: Any, y: Any, z: Any) -> Any:
     """The noise at a point, −1 … 1, and its three derivatives."""
     i, j, k = math.floor(x), math.floor(y), math.floor(z)
@@ -68,14 +68,14 @@ def noise(x: Any, y: Any, z: Any) -> Any:
     return value, slope_x, slope_y, slope_z
 
 
-@compiled()
+@compiled(inline=True)
 def _smooth(t: Any) -> Any:
     """From 0 to 1 with no slope and no curvature at either end, and the derivative."""
     return t * t * t * (t * (6.0 * t - 15.0) + 10.0), 30.0 * t * t * (t - 1.0) * (t - 1.0)
 
 
-@compiled()
-def _octaves(x: Any, y: Any, z: Any) -> Any:
+@compiled(inline=True)
+def octaves(x: Any, y: Any, z: Any) -> Any:
     """The sum of all octaves of the noise, at most 1, and its three derivatives."""
     value = slope_x = slope_y = slope_z = whole = 0.0
     scale = 1.0
@@ -96,7 +96,7 @@ def noise_vectors(points: Any, out: Any) -> None:
     for n in shared_range(points.shape[1]):
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
-            out[i, n], _, _, _ = _octaves(points[i, n], points[j, n], points[k, n])
+            out[i, n], _, _, _ = octaves(points[i, n], points[j, n], points[k, n])
 
 
 @compiled(parallel=True)
@@ -105,7 +105,7 @@ def noise_slopes(points: Any, out: Any) -> None:
     for n in shared_range(points.shape[1]):
         for i in range(3):
             j, k = (i + 1) % 3, (i + 2) % 3
-            _, a, b, c = _octaves(points[i, n], points[j, n], points[k, n])
+            _, a, b, c = octaves(points[i, n], points[j, n], points[k, n])
             out[i, i, n], out[i, j, n], out[i, k, n] = a, b, c
 
 

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -13,14 +14,17 @@ from torch import Tensor
 
 from ..assembly.block_matrix import BlockMatrix
 from ..assembly.tensor_channel import TensorChannel
+from ..compiled import use_threads
+from ..geometry.groups import grouped
 from ..geometry.tet_mesh import TetMesh
 from ..geometry.winding_number import winding_number
+from ..kernels.field_response import write_means, write_sample_points
 from ..math3.symmetric_functions import positive_part
 from ..meshing.cells import points_in_tets
 from ..scene.channel import Channel
 from ..scene.contact_settings import ContactSurface
 from ..scene.forces import ForceField
-from .field_laws import Law, Response
+from .field_laws import VERTICES_PER_THREAD, Law, Response, takes_loops
 from .nodes import Nodes
 from .potential import PrescribedPotential, TimeStep
 
@@ -66,8 +70,7 @@ class FieldForce(PrescribedPotential):
         return self._taped(quantities, index, frame, fraction, _mass=masses)
 
     def add_rate_forces(self, positions: Tensor, velocities: Tensor, out: Tensor) -> None:
-        response = self.law(self.parameters, positions)
-        out.sub_(self._mass * response.acceleration(velocities))
+        self.law(self.parameters, positions).add_forces(self._mass, velocities, out)
 
     def begin_frame(self, positions: Tensor, frame: int) -> None:
         self.law.begin_frame(self.at(frame, 0.0), positions, frame)
@@ -83,9 +86,8 @@ class FieldForce(PrescribedPotential):
         # A rate that adds speed has no energy to be minimised.
         self._rate = rates.clamp(min=0.0) / step.seconds
         self._push = self._push - rates.clamp(max=0.0) * velocities
-        if response.spin is not None:
-            ahead = turned(velocities, -step.seconds * response.spin)
-            self._push = self._push + (ahead - velocities) / step.seconds
+        ahead = turned(velocities, -step.seconds * response.spin)
+        self._push = self._push + (ahead - velocities) / step.seconds
 
     def energy(self, positions: Tensor) -> Tensor:
         away, way = positions - self._start, positions - self._origin
@@ -185,21 +187,41 @@ class FieldSamples:
         corners: (C, Q) vertices that carry each point.
         weights: (C, Q) of these.
         shares: (C, Q) of the mean at each of these vertices, which the mass around them weighs.
+        count: of all vertices.
     """
 
     corners: Tensor
     weights: Tensor
     shares: Tensor
+    count: int
 
     def points(self, positions: Tensor) -> Tensor:
         """Return the (3, Q) places of the samples, at (3, N) positions."""
-        return (positions[:, self.corners] * self.weights).sum(1)
+        if not takes_loops(positions):
+            return (positions[:, self.corners] * self.weights).sum(1)
+        points = positions.new_empty(3, self.corners.shape[1])
+        use_threads(points.shape[1], VERTICES_PER_THREAD)
+        arrays = self.corners.numpy(), self.weights.numpy(), positions.numpy(), points.numpy()
+        write_sample_points(*arrays)
+        return points
 
-    def means(self, values: Tensor, count: int) -> Tensor:
-        """(K, N) means at ``count`` vertices of (K, Q) values at the samples."""
-        spread = (values[:, None] * self.shares).flatten(1)
-        means = values.new_zeros(len(values), count)
-        return means.index_add(1, self.corners.flatten(), spread)
+    def means(self, rows: Tensor, row_count: int) -> Tensor:
+        """(R, N) means at the vertices of (R, Q) rows at the samples, of which the first
+        ``row_count`` are not zero."""
+        if not takes_loops(rows):
+            spread = (rows[:, None] * self.shares).flatten(1)
+            means = rows.new_zeros(len(rows), self.count)
+            return means.index_add(1, self.corners.flatten(), spread)
+        means = rows.new_empty(len(rows), self.count)
+        order, offsets = self._vertex_order
+        use_threads(rows.shape[1], VERTICES_PER_THREAD)
+        write_means(order, offsets, self.shares.numpy(), rows.numpy(), row_count, means.numpy())
+        return means
+
+    @cached_property
+    def _vertex_order(self) -> tuple[IntArray, IntArray]:
+        """Return (CQ,) places in ``shares``, grouped by vertex, and (N + 1,) offsets."""
+        return grouped(self.corners.numpy().ravel(), self.count)
 
 
 class FieldSampler:
@@ -253,6 +275,7 @@ class FieldSampler:
             torch.as_tensor(np.ascontiguousarray(numbers, np.int64), device=template.device),
             torch.as_tensor(np.ascontiguousarray(coordinates)).to(template),
             torch.as_tensor(np.ascontiguousarray(shares)).to(template),
+            len(template),
         )
 
 
@@ -396,21 +419,7 @@ class SampledLaw(Law):
 
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
         response = self._law(parameters, self._samples.points(positions))
-        count = positions.shape[1]
-
-        def mean(values: Tensor) -> Tensor:
-            return self._samples.means(values, count)
-
-        def mean_rate(values: Tensor) -> Tensor:
-            return mean(values[None])[0]
-
-        return replace(
-            response,
-            push=mean(response.push),
-            rate=mean_rate(response.rate),
-            speed_rate=None if response.speed_rate is None else mean_rate(response.speed_rate),
-            spin=None if response.spin is None else mean(response.spin),
-        )
+        return Response(self._samples.means(response.rows, self._law.row_count))
 
 
 def _balanced_masses(

@@ -1,17 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The laws of force fields behind absorbers.
-
-Source: the forces of Blender 4.5 on a particle of 1 kg, compared in ``tests/addon/capture``; its
-effector code shows the use of each setting.
-"""
+"""The response of bodies to force fields, behind absorbers and in sampled flows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +16,24 @@ from torch import Tensor
 
 from ..compiled import runs_loops, use_threads
 from ..kernels.broad_phase import box_nodes, build_tree
+from ..kernels.field_response import (
+    DRAG_ROWS,
+    FALLOFFS,
+    KINDS,
+    PLAIN_ROWS,
+    ROWS,
+    SHAPES,
+    SIDES,
+    TURBULENCE,
+    FieldNumbers,
+    FieldType,
+    acceleration,
+    add_response_forces,
+    away_from_source,
+    field_response,
+    turbulence_place,
+    write_responses,
+)
 from ..kernels.force_fields import (
     GRADIENTS,
     OCTAVES,
@@ -31,6 +45,7 @@ from ..kernels.force_fields import (
     noise_slopes,
     noise_vectors,
 )
+from ..math3.elementwise import on_tensors
 from ..math3.torch_matrices import cofactors3
 from ..scene.channel import Channel
 from ..scene.forces import Absorber, ForceField, VelocityGrid
@@ -104,7 +119,8 @@ def _rows(points: Tensor) -> FloatArray:
     return np.ascontiguousarray(points.detach().cpu().numpy().T, dtype=np.float64)
 
 
-_VERTICES_PER_THREAD = 5_000
+#: Fewer vertices than this a thread cost more to hand out than to compute.
+VERTICES_PER_THREAD = 5_000
 _CORNERS = tuple((x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1))
 
 
@@ -161,7 +177,7 @@ class _CompiledNoise(torch.autograd.Function):
     def forward(ctx: Any, noise: GradientNoise, points: Tensor) -> Tensor:
         ctx.save_for_backward(points)
         ctx.noise = noise
-        use_threads(points.shape[1], _VERTICES_PER_THREAD)
+        use_threads(points.shape[1], VERTICES_PER_THREAD)
         out = torch.empty_like(points)
         noise_vectors(points.detach().numpy(), out.numpy())
         return out
@@ -198,8 +214,8 @@ class FieldFlow:
         self._cell = template.new_tensor(grid.cell)[:, None]
         self._corners = torch.tensor(_CORNERS, device=template.device).T.contiguous()[:, :, None]
 
-    def at(self, parameters: Tensor, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """(3, N) velocities in m/s, and their (N,) weights, which are 0 outside of the box.
+    def at(self, parameters: Tensor, positions: Tensor) -> Tensor:
+        """(4, N) velocities in m/s, and their weights, which are 0 outside of the box.
 
         Args:
             parameters: (14,) matrix, speed and time, as ``ForceField.parameters`` has them.
@@ -212,7 +228,7 @@ class FieldFlow:
         nearest = points.clamp(min=0.0).minimum(self._counts)
         is_inside = (points == nearest).all(0).to(positions)
         counted = is_inside if len(values) == 3 else is_inside * values[3]
-        return speed * _turned(matrix[:, :3], values[:3]), counted
+        return torch.cat([speed * _turned(matrix[:, :3], values[:3]), counted[None]])
 
     def _values(self, time: Tensor, points: Tensor) -> Tensor:
         """Return the (3 or 4, N) values at (3, N) points in cells and a number of frames."""
@@ -251,7 +267,7 @@ class _Compiled(torch.autograd.Function):
     def forward(ctx: Any, flow: FieldFlow, time: Tensor, points: Tensor) -> Tensor:
         ctx.save_for_backward(points)
         ctx.flow, ctx.time = flow, time.clone()
-        use_threads(points.shape[1], _VERTICES_PER_THREAD)
+        use_threads(points.shape[1], VERTICES_PER_THREAD)
         out = points.new_empty(flow._cells.shape[-1], points.shape[1])
         grid_values(*flow.grids(time), points.detach().contiguous().numpy(), out.numpy())
         return out
@@ -292,47 +308,70 @@ def _turned(matrix: Tensor, vectors: Tensor) -> Tensor:
     return ratio.sqrt() * turned
 
 
-# In the unit of a field: nearer than this there is no direction.
-_MIN_DISTANCE = 1e-6
-
-
 @dataclass(frozen=True)
 class Response:
     """The acceleration push − (rate + speed_rate |v|) v + v × spin at the velocity v.
 
     Args:
-        push: (3, N) in m/s².
-        rate: (N,) in 1/s.
-        speed_rate: (N,) in 1/m.
-        spin: (3, N) in rad/s; None is none.
+        rows: (8, N): three of the push in m/s², the rate in 1/s, the speed rate in 1/m, and three
+            of the spin in rad/s.
     """
 
-    push: Tensor
-    rate: Tensor
-    speed_rate: Tensor | None = None
-    spin: Tensor | None = None
+    rows: Tensor
+
+    @property
+    def push(self) -> Tensor:
+        """Return the (3, N) push in m/s²."""
+        return self.rows[:3]
+
+    @property
+    def rate(self) -> Tensor:
+        """Return the (N,) rates in 1/s."""
+        return self.rows[3]
+
+    @property
+    def speed_rate(self) -> Tensor:
+        """Return the (N,) speed rates in 1/m."""
+        return self.rows[4]
+
+    @property
+    def spin(self) -> Tensor:
+        """Return the (3, N) spins in rad/s."""
+        return self.rows[5:]
 
     def detached(self) -> Response:
-        """Without autograd's tape."""
-        parts = (self.push, self.rate, self.speed_rate, self.spin)
-        return Response(*(None if part is None else part.detach() for part in parts))  # type: ignore[arg-type]
+        """Return the response without autograd's tape."""
+        return Response(self.rows.detach())
 
     def rates(self, velocities: Tensor) -> Tensor:
         """Return the (N,) rates at which (3, N) velocities decay, in 1/s."""
-        if self.speed_rate is None:
-            return self.rate
-        return self.rate + self.speed_rate * _length(velocities)
+        return self.rate + self.speed_rate * torch.linalg.vector_norm(velocities, dim=0)
 
     def acceleration(self, velocities: Tensor) -> Tensor:
         """Return the (3, N) acceleration in m/s², at (3, N) velocities in m/s."""
-        total = self.push - self.rates(velocities) * velocities
-        if self.spin is not None:
-            total = total + torch.linalg.cross(velocities, self.spin, dim=0)
-        return total
+        return torch.stack(on_tensors(acceleration)(self.rows.unbind(), velocities.unbind()))
+
+    def add_forces(self, mass: Tensor, velocities: Tensor, out: Tensor) -> None:
+        """Subtract the forces in newtons on vertices of (N,) masses in kg, at (3, N) velocities in
+        m/s, from ``out``."""
+        if takes_loops(self.rows, velocities, mass):
+            use_threads(len(mass), VERTICES_PER_THREAD)
+            arrays = self.rows.numpy(), mass.numpy(), velocities.numpy(), out.numpy()
+            add_response_forces(*arrays)
+        else:
+            out.sub_(mass * self.acceleration(velocities))
+
+
+def takes_loops(*tensors: Tensor) -> bool:
+    """Whether compiled loops take the tensors, which autograd does not follow then."""
+    return runs_loops(tensors[0]) and not any(each.requires_grad for each in tensors)
 
 
 class Law(ABC):
     """The response of a force to its parameters at points."""
+
+    #: The rows of its responses that are not always zero.
+    row_count = ROWS
 
     def begin_frame(  # noqa: B027 (most have nothing to take)
         self, parameters: Tensor, positions: Tensor, frame: int
@@ -354,9 +393,9 @@ class WindLaw(Law):
     """The law of ``Wind``."""
 
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
-        velocity, drag = parameters[:3], parameters[3]
-        still = torch.zeros_like(positions)
-        return Response(still + (drag * velocity)[:, None], still[0] + drag)
+        velocity, drag = parameters[:3], parameters[3:]
+        row = torch.cat([drag * velocity, drag, drag.new_zeros(ROWS - 4)])
+        return Response(row[:, None].repeat(1, positions.shape[1]))
 
 
 class FieldLaw(Law):
@@ -370,228 +409,68 @@ class FieldLaw(Law):
     def __init__(
         self, field: ForceField, template: Tensor, shadow: FieldShadow | None = None
     ) -> None:
-        self._field, self._noise, self._shadow = field, GradientNoise(template), shadow
+        self._noise, self._shadow = GradientNoise(template), shadow
         self._flow = None if field.grid is None else FieldFlow(field.grid, template)
+        self._type = FieldType(
+            KINDS.index(field.kind),
+            SHAPES.index(field.shape),
+            FALLOFFS.index(field.falloff.shape),
+            SIDES.index(field.falloff.side),
+            field.is_inverse_square,
+            field.is_global,
+            field.unit,
+        )
+        counts = {"magnetic": ROWS, "drag": DRAG_ROWS}
+        self.row_count = counts.get(field.kind, PLAIN_ROWS)
 
     def begin_frame(self, parameters: Tensor, positions: Tensor, frame: int) -> None:
         if self._shadow is not None:
-            away = _Place(self._field, parameters, positions).away
-            self._shadow.cast(positions, positions - self._field.unit * away, frame)
+            place = self._type, *_origin_and_axis(parameters.unbind()), positions.unbind()
+            away = torch.stack(on_tensors(away_from_source)(*place))
+            self._shadow.cast(positions, positions - self._type.unit * away, frame)
 
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
-        field = self._field
-        arriving = None if self._shadow is None else self._shadow.visibility
-        at = _Place(field, parameters, positions, arriving)
+        flow = None
         if self._flow is not None:
-            response = _fluid_flow(at, *self._flow.at(parameters[_OWN_PARAMETERS:], positions))
-        elif field.kind == "turbulence":
-            response = _turbulence(at, self._noise)
-        else:
-            response = _KINDS[field.kind](at)
-        rate = response.rate
-        if field.kind not in {"harmonic", "drag", "fluid_flow"}:
-            rate = rate + at.numbers.flow * at.falloff
-        weight = at.numbers.weight
-        return Response(
-            field.unit * weight * response.push,
-            weight * rate,
-            None if response.speed_rate is None else weight / field.unit * response.speed_rate,
-            None if response.spin is None else weight * response.spin,
+            flow = self._flow.at(parameters[_OWN_PARAMETERS:], positions)
+        if takes_loops(positions, parameters):
+            return self._looped_response(parameters, positions, flow)
+        values = parameters.unbind()
+        origin, axis = _origin_and_axis(values)
+        numbers = FieldNumbers(*values[6:_OWN_PARAMETERS])
+        point, sample = positions.unbind(), None if flow is None else flow.unbind()
+        if self._type.kind == TURBULENCE:
+            place = on_tensors(turbulence_place)(self._type, numbers.size, origin, axis, point)
+            sample = self._noise.vectors(torch.stack(place)).unbind()
+        arriving = 1.0 if self._shadow is None else self._shadow.visibility
+        push, rate, speed_rate, spin = on_tensors(field_response)(
+            self._type, numbers, origin, axis, point, arriving, sample
         )
+        return Response(torch.stack([*push, rate, speed_rate, *spin]))
 
-
-class _Numbers(NamedTuple):
-    """Behind origin and axis, in the order of ``ForceField.parameters``."""
-
-    strength: Tensor
-    flow: Tensor
-    damping: Tensor
-    size: Tensor
-    weight: Tensor
-    power: Tensor
-    min_distance: Tensor
-    max_distance: Tensor
-    radial_power: Tensor
-    min_radius: Tensor
-    max_radius: Tensor
+    def _looped_response(
+        self, parameters: Tensor, positions: Tensor, flow: Tensor | None
+    ) -> Response:
+        values = parameters.tolist()
+        origin, axis = _origin_and_axis(values)
+        arriving = _WHOLE if self._shadow is None else self._shadow.visibility.numpy()
+        sample = _NO_FLOW if flow is None else flow.numpy()
+        rows = positions.new_empty(ROWS, positions.shape[1])
+        use_threads(positions.shape[1], VERTICES_PER_THREAD)
+        numbers = FieldNumbers(*values[6:_OWN_PARAMETERS])
+        places = origin, axis, positions.numpy()
+        write_responses(self._type, numbers, *places, arriving, sample, rows.numpy())
+        return Response(rows)
 
 
 # The parameters of every kind; behind them come those of a grid.
-_OWN_PARAMETERS = 6 + len(_Numbers._fields)
+_OWN_PARAMETERS = 6 + len(FieldNumbers._fields)
+# For fields without absorbers, and without a flow.
+_WHOLE, _NO_FLOW = np.ones(1), np.empty((4, 0))
 
 
-class _Place:
-    """The places of points as a field sees them, in its unit; and its numbers, as they are now.
-
-    ``arriving`` is the (N,) share that absorbers let past; None is all.
-    """
-
-    def __init__(
-        self,
-        field: ForceField,
-        parameters: Tensor,
-        positions: Tensor,
-        arriving: Tensor | None = None,
-    ) -> None:
-        self.field, self._arriving = field, arriving
-        self.numbers = _Numbers(*parameters[6:_OWN_PARAMETERS].unbind())
-        self.points = positions / field.unit
-        axis = parameters[3:6, None]
-        #: (3, 1), of length 1.
-        self.axis = axis / torch.linalg.vector_norm(axis)
-        #: (3, N) from the origin.
-        self.from_origin = self.points - parameters[:3, None] / field.unit
-
-    @cached_property
-    def height(self) -> Tensor:
-        """(N,) along the axis."""
-        return (self.axis * self.from_origin).sum(0)
-
-    @cached_property
-    def from_axis(self) -> Tensor:
-        """Return the (3, N) vectors from the nearest point of the axis."""
-        return self.from_origin - self.height * self.axis
-
-    @cached_property
-    def away(self) -> Tensor:
-        """Return the (3, N) vectors from the nearest point of the source."""
-        if self.field.shape == "point":
-            return self.from_origin
-        # Around its axis a vortex has the same in planes as along lines.
-        if self.field.shape == "line" or self.field.kind == "vortex":
-            return self.from_axis
-        return self.height * self.axis
-
-    @cached_property
-    def distance(self) -> Tensor:
-        """Return the (N,) distances from the source."""
-        return _length(self.away)
-
-    @cached_property
-    def direction(self) -> Tensor:
-        """(3, N) away from the source, of length 1."""
-        return _unit(self.away)
-
-    @cached_property
-    def falloff(self) -> Tensor:
-        """(N,) 0 … 1."""
-        falloff, n = self.field.falloff, self.numbers
-        along = self.distance if falloff.shape == "sphere" else self.height.abs()
-        factor = _weakened(along, n.power, n.min_distance, n.max_distance)
-        if falloff.shape != "sphere":
-            across = _length(self.from_axis)
-            if falloff.shape == "cone":
-                across = torch.rad2deg(torch.atan2(across, self.height))
-            factor = factor * _weakened(across, n.radial_power, n.min_radius, n.max_radius)
-        if falloff.side != "both":
-            is_wrong = self.height < 0.0 if falloff.side == "positive" else self.height > 0.0
-            factor = torch.where(is_wrong, 0.0, factor)
-        return factor if self._arriving is None else factor * self._arriving
-
-    @property
-    def pull(self) -> Tensor:
-        """(N,) the strength, weakened."""
-        return self.numbers.strength * self.falloff
-
-    @cached_property
-    def reaches(self) -> Tensor:
-        """(N,) 1 where the field acts at all, else 0."""
-        return (self.falloff > 0.0).to(self.points)
-
-    @property
-    def still(self) -> Tensor:
-        """(N,) zeros."""
-        return torch.zeros_like(self.points[0])
-
-
-def _weakened(distance: Tensor, power: Tensor, least: Tensor, most: Tensor) -> Tensor:
-    factor = (1.0 + (distance - least).clamp(min=0.0)) ** -power
-    return torch.where(distance > most, 0.0, factor)
-
-
-def _length(vectors: Tensor) -> Tensor:
-    """Return the (N,) lengths of vectors in a twentieth of the time of torch's norm, and with a
-    slope of 0 at 0."""
-    return ((vectors * vectors).sum(0) + torch.finfo(vectors.dtype).tiny).sqrt()
-
-
-def _unit(vectors: Tensor) -> Tensor:
-    return vectors / _length(vectors).clamp(min=_MIN_DISTANCE)
-
-
-# The kinds
-
-
-def _force(at: _Place) -> Response:
-    pull = at.pull
-    if at.field.is_inverse_square:
-        nearness = at.distance.clamp(min=_MIN_DISTANCE) ** -2
-        pull = torch.where(at.distance > _MIN_DISTANCE, pull * nearness, 0.0)
-    return Response(pull * at.direction, at.still)
-
-
-def _wind(at: _Place) -> Response:
-    return Response(at.pull * at.axis, at.still)
-
-
-def _vortex(at: _Place) -> Response:
-    if at.field.shape == "point":
-        around = _unit(torch.linalg.cross(at.axis.expand_as(at.away), at.away, dim=0))
-        return Response(at.pull * at.distance * around, at.still)
-    # It drives velocities to those of a rotation, and adds the centripetal acceleration.
-    axis = at.axis.expand_as(at.from_origin)
-    target = at.pull * torch.linalg.cross(axis, at.from_origin, dim=0)
-    inwards = at.pull * torch.linalg.cross(axis, target, dim=0)
-    return Response(target + inwards, at.reaches)
-
-
-def _magnetic(at: _Place) -> Response:
-    lines = at.axis.expand_as(at.away)
-    if at.field.shape != "plane":
-        lines = _unit(torch.linalg.cross(lines, at.away, dim=0))
-    return Response(torch.zeros_like(at.away), at.still, spin=at.pull * lines)
-
-
-def _harmonic(at: _Place) -> Response:
-    stretched = at.away - at.numbers.size * at.direction
-    rate = 2.0 * at.numbers.damping * at.numbers.strength.abs().sqrt()
-    return Response(-at.pull * stretched, rate * at.reaches)
-
-
-def _charge(at: _Place) -> Response:
-    return Response(at.pull * at.away, at.still)
-
-
-def _lennard_jones(at: _Place) -> Response:
-    distance = at.distance.clamp(min=_MIN_DISTANCE)
-    sixth = (at.numbers.size / distance) ** 6
-    # The largest repulsion in Blender.
-    slope = (sixth * (sixth - 1.0) / distance).clamp(max=2.0)
-    return Response(at.reaches * at.numbers.strength * slope * at.away, at.still)
-
-
-def _turbulence(at: _Place, noise: GradientNoise) -> Response:
-    points = at.points if at.field.is_global else at.from_origin + at.axis
-    size = at.numbers.size
-    return Response(at.pull * noise.vectors(points / torch.where(size > 0.0, size, 1.0)), at.still)
-
-
-def _fluid_flow(at: _Place, velocities: Tensor, counted: Tensor) -> Response:
-    taken = at.pull * counted
-    return Response(taken * velocities / at.field.unit, at.numbers.flow * taken)
-
-
-def _drag(at: _Place) -> Response:
-    return Response(torch.zeros_like(at.away), at.numbers.damping * at.falloff, at.pull)
-
-
-_KINDS: dict[str, Callable[[_Place], Response]] = {
-    "force": _force,
-    "wind": _wind,
-    "vortex": _vortex,
-    "magnetic": _magnetic,
-    "harmonic": _harmonic,
-    "charge": _charge,
-    "lennard_jones": _lennard_jones,
-    "drag": _drag,
-}
+def _origin_and_axis(numbers: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Return the origin in metres and the axis, of length 1, by the parameters of a field."""
+    x, y, z = numbers[3:6]
+    length = (x * x + y * y + z * z) ** 0.5
+    return tuple(numbers[:3]), (x / length, y / length, z / length)

@@ -38,7 +38,7 @@ def test_what_automatic_takes_is_quoted_as_soon_as_it_is_measured(figures: dict[
     ((file, sentence),) = quotes.missing(changed, ROOT)
     assert file == "README.md"
     assert sentence.endswith(
-        "Symplectic Euler in 33 steps, implicit Euler in 7 of 90 frames | 77 ms |"
+        "Symplectic Euler in 33 steps, another one in 7 of 90 frames | 77 ms |"
     )
     assert "| Symplectic Euler | 33 | 7 | 77 |" in page.text(changed)
 

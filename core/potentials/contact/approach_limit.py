@@ -26,8 +26,8 @@ from .surface import CollisionSurface, Points, Values
 
 # The largest approach of two surfaces in a step, relative to the thinner solid's thickness.
 APPROACH_RATIO = 0.5
-# The least thickness of a part, relative to that of its connected piece: an ear that bends around an
-# obstacle pulls its body back.
+# The least thickness of a part, relative to that of its connected piece: an ear that bends around
+# an obstacle pulls its body back.
 LEAST_THICKNESS_RATIO = 0.5
 # The most parts of each connected piece, and roughly of all surfaces.
 MAX_PIECE_PARTS, MAX_PARTS = 32, 2048

@@ -30,7 +30,7 @@ from supple.core.potentials.field_force import FieldForce
 from supple.core.potentials.field_laws import FieldLaw, FieldShadow, GradientNoise, _Caster
 from supple.core.potentials.registry import potentials_of
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
-from supple.core.scene.forces import FieldKind, Wind
+from supple.core.scene.forces import FieldKind, FieldShape, Wind
 from supple.core.system import System
 from supple.tests.core.pretended_cuda import pretended_cuda
 from supple.verification.meshes import block
@@ -83,6 +83,39 @@ def test_on_cuda_fields_are_the_same_and_no_step_waits_for_them(kind) -> None:
     assert waits == [0, 0]
     assert float(expected.abs().max()) > 0.01
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("kind", get_args(FieldKind))
+@pytest.mark.parametrize("shape", get_args(FieldShape))
+@pytest.mark.parametrize("falloff", ["sphere", "tube", "cone"])
+@pytest.mark.parametrize("side", ["both", "positive", "negative"])
+def test_on_tensors_a_law_is_what_it_is_in_loops(kind, shape, falloff, side) -> None:
+    generator = torch.Generator().manual_seed(0)
+    points, speeds = torch.randn(2, 3, 40, generator=generator, dtype=torch.float64)
+    mass = 0.1 + torch.rand(40, generator=generator, dtype=torch.float64)
+    falls = Falloff(
+        falloff, 1.5, 0.2, 2.0, 0.7, 0.1, 150.0 if falloff == "cone" else 1.5, side=side
+    )
+    everywhere = np.concatenate([8.0 * np.eye(3), np.full((3, 1), -4.0)], axis=1)
+    steady = VelocityGrid(np.ones((1, 1, 1, 3)), everywhere)
+    field = ForceField(
+        kind,
+        *(-3.0, (0.3, 0.1, -0.2), (0.2, -0.4, 1.0), shape, 0.3, 0.4, 0.5, falls),
+        is_inverse_square=True,
+        is_global=shape == "line",
+        weight=0.6,
+        unit=0.8,
+        grid=steady if kind == "fluid_flow" else None,
+    )
+    law, parameters = FieldLaw(field, points), torch.as_tensor(field.parameters.samples[0])
+    looped, taped = law(parameters, points), law(parameters, points.clone().requires_grad_())
+    assert taped.rows.requires_grad and not looped.rows.requires_grad
+    torch.testing.assert_close(looped.rows, taped.rows.detach(), rtol=1e-12, atol=1e-13)
+    assert float(looped.rows.abs().max()) > 1e-2
+    by_loops, by_tensors = torch.zeros(2, 3, 40, dtype=torch.float64)
+    looped.add_forces(mass, speeds, by_loops)
+    by_tensors -= mass * taped.detached().acceleration(speeds)
+    torch.testing.assert_close(by_loops, by_tensors, rtol=1e-12, atol=1e-13)
 
 
 def test_passes_of_noise_are_the_compiled_loops() -> None:

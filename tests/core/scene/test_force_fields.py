@@ -22,8 +22,8 @@ from supple.core import (
 from supple.core.job import Job, Settings, digest
 from supple.core.job.run import simulate
 from supple.core.job.scene_file import encode, load_scene, save_scene
+from supple.core.kernels.field_response import FieldNumbers
 from supple.core.materials import StableNeoHookean
-from supple.core.potentials.field_laws import _Numbers
 from supple.core.scene.forces import FALLOFF_NUMBERS, OWN_NUMBERS
 from supple.verification.meshes import block
 
@@ -61,7 +61,7 @@ def test_what_makes_no_sense_is_refused_by_name(make, message: str) -> None:
 
 
 def test_numbers_lie_where_the_laws_look_for_them() -> None:
-    assert _Numbers._fields == (*OWN_NUMBERS, *FALLOFF_NUMBERS)
+    assert FieldNumbers._fields == (*OWN_NUMBERS, *FALLOFF_NUMBERS)
     field = ForceField(
         "force",
         *(2.0, (1.0, 2.0, 3.0), (0.0, 1.0, 0.0)),
@@ -71,7 +71,7 @@ def test_numbers_lie_where_the_laws_look_for_them() -> None:
     samples = field.parameters.samples
     assert samples.shape == (3, 17)
     np.testing.assert_array_equal(samples[:, :7], [[1, 2, 3, 0, 1, 0, 2]] * 3)
-    numbers = _Numbers(*samples.T[6:])
+    numbers = FieldNumbers(*samples.T[6:])
     np.testing.assert_array_equal(numbers.flow, [0.1, 0.2, 0.2])
     assert numbers.weight[0] == 1.0 and numbers.min_radius[0] == 7.0
     assert numbers.max_radius[0] == numbers.max_distance[0] > 1e20
