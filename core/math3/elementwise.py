@@ -52,7 +52,7 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
 @cache
 def on_tensors(loop: Any) -> Callable[..., Any]:
     """Return the function of a compiled loop for tensors in place of numbers."""
-    on_torch = {
+    on_torch: dict[Any, Callable[..., Any]] = {
         root: torch.sqrt,
         angle: torch.atan2,
         at_least: lambda x, low: x.clamp(min=low),
