@@ -19,7 +19,6 @@ RESULTS = Path(__file__).resolve().parent / "results"
 #: The machines whose figures README and docs quote, the first one's where it has them.
 QUOTED = (
     RESULTS / "amd-epyc-2-cores.json",
-    RESULTS / "intel-r-xeon-r-processor-2-cores.json",
     RESULTS / "intel-r-xeon-r-processor-16-cores-nvidia-h100-80gb-hbm3.json",
 )
 #: Benchmarks whose parts are compared with nothing outside of them.
