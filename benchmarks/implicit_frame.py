@@ -4,7 +4,7 @@
 What a frame takes and how many Newton iterations, converged to 1 mm/s; and where the time goes.
 The monkey is a surface, as add-on and scripts take it: the visible mesh meets the ground.
 With the settings that nobody changed, friction of the ground among them, and without friction; and
-what *Automatic* takes instead, with contact, as in Blender. Each case runs in a process of its own.
+what *Automatic* takes instead. Each case runs in a process of its own.
 
     python -m benchmarks.implicit_frame CASE    one of them, as JSON
 """
@@ -18,7 +18,6 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -46,7 +45,7 @@ def parts() -> dict[str, Callable[[], dict[str, Any]]]:
 def _measure(
     edge_length: float, young: float, poisson: float, friction: float | None
 ) -> dict[str, Any]:
-    from supple.core import Contact, Ground, Scene, Simulator, SoftBody
+    from supple.core import Ground, Scene, Simulator, SoftBody
     from supple.core.integrators import Automatic, ImplicitEuler
     from supple.core.materials import StableNeoHookean
 
@@ -59,12 +58,11 @@ def _measure(
     def simulator() -> Simulator:
         return Simulator(scene, ImplicitEuler(), device="cpu")
 
-    touching = replace(scene, contact=Contact())
-    automatic = Simulator(touching, Automatic(), device="cpu")
+    automatic = Simulator(scene, Automatic(), device="cpu")
     # All others take the tets that it was filled with.
-    scene = replace(scene, bodies=automatic.scene.bodies)
+    scene = automatic.scene
     # Loads the compiled loops.
-    list(Simulator(touching, Automatic(), device="cpu").run(FRAMES))
+    list(Simulator(scene, Automatic(), device="cpu").run(FRAMES))
     chosen = [frame.report for frame in automatic.run(FRAMES)]
     next(simulator().run(1))  # loads the compiled loops
     reports = [frame.report for frame in simulator().run(FRAMES)]

@@ -40,8 +40,7 @@ IMPLICIT_HEAD = (
     *("linear iterations in each", "frames not converged"),
 )
 AUTOMATIC = """
-The choices of *Automatic*, Blender's default, where the bodies also touch themselves, as new bodies
-in Blender do:
+The choices of *Automatic* for the same scenes, in which the body does not touch itself:
 
 """
 AUTOMATIC_HEAD = ("", "integrator", "steps a frame", "frames in another", "mean ms a frame")

@@ -46,7 +46,7 @@ def _automatic_rows(figures: dict[str, Any]) -> list[str]:
         return []
     automatic = case["automatic"]
     return [
-        f"| 15 K with *Automatic* and contact, as in Blender: {automatic['integrator']} in "
+        f"| 15 K with *Automatic*: {automatic['integrator']} in "
         f"{automatic['steps_a_frame']:.0f} steps, another one in {automatic['others']} of "
         f"{case['frames']} frames | {automatic['mean_ms']:.0f} ms |"
     ]
