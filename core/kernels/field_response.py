@@ -94,12 +94,10 @@ def field_response(
         sample: of turbulence its three components, −1 … 1, and of a fluid flow the velocity in m/s
             and its weight; four numbers.
     """
-    from_origin = scaled(1.0 / field.unit, minus(point, origin))
-    height = dot(axis, from_origin)
-    from_axis = advanced(from_origin, -height, axis)
-    away = _away(field, axis, from_origin, from_axis, height)
+    from_origin = _from_origin(field, origin, point)
+    away = _away(field, axis, from_origin)
     distance = _length(away)
-    falloff = arriving * _falloff(field, numbers, distance, height, from_axis)
+    falloff = arriving * _falloff(field, numbers, axis, from_origin, distance)
     push, rate, speed_rate, spin = _response(
         field, numbers, axis, from_origin, away, distance, falloff, sample
     )
@@ -114,9 +112,7 @@ def field_response(
 def away_from_source(field: Any, origin: Any, axis: Any, point: Any) -> Any:
     """Return the vector from the nearest point of the source to a point, in the field's unit;
     arguments as ``field_response`` has them."""
-    from_origin = scaled(1.0 / field.unit, minus(point, origin))
-    height = dot(axis, from_origin)
-    return _away(field, axis, from_origin, advanced(from_origin, -height, axis), height)
+    return _away(field, axis, _from_origin(field, origin, point))
 
 
 @compiled()
@@ -125,32 +121,45 @@ def turbulence_place(field: Any, size: Any, origin: Any, axis: Any, point: Any) 
     ``field_response`` has them."""
     place = scaled(1.0 / field.unit, point)
     if not field.is_global:
-        place = plus(scaled(1.0 / field.unit, minus(point, origin)), axis)
+        place = plus(_from_origin(field, origin, point), axis)
     return scaled(1.0 / choose(size > 0.0, size, 1.0), place)
 
 
 @compiled()
-def _away(field: Any, axis: Any, from_origin: Any, from_axis: Any, height: Any) -> Any:
+def _from_origin(field: Any, origin: Any, point: Any) -> Any:
+    """Return the vector from the origin to a point, in the field's unit."""
+    return scaled(1.0 / field.unit, minus(point, origin))
+
+
+@compiled()
+def _from_axis(axis: Any, from_origin: Any) -> Any:
+    """Return the vector from the nearest point of the axis."""
+    return advanced(from_origin, -dot(axis, from_origin), axis)
+
+
+@compiled()
+def _away(field: Any, axis: Any, from_origin: Any) -> Any:
     """Return the vector from the nearest point of the source."""
     if field.shape == POINT:
         return from_origin
     # Around its axis a vortex has the same in planes as along lines.
     if field.shape == LINE or field.kind == VORTEX:
-        return from_axis
-    return scaled(height, axis)
+        return _from_axis(axis, from_origin)
+    return scaled(dot(axis, from_origin), axis)
 
 
 @compiled()
-def _falloff(field: Any, numbers: Any, distance: Any, height: Any, from_axis: Any) -> Any:
+def _falloff(field: Any, numbers: Any, axis: Any, from_origin: Any, distance: Any) -> Any:
     """Return the part of the field that is left at a place, 0 … 1."""
+    height = dot(axis, from_origin)
     along = distance if field.falloff == SPHERE else abs(height)
     factor = _weakened(along, numbers.power, numbers.min_distance, numbers.max_distance)
     if field.falloff != SPHERE:
-        across = _length(from_axis)
+        across = _length(_from_axis(axis, from_origin))
         if field.falloff == CONE:
             across = DEGREES * angle(across, height)
-        radial = numbers.radial_power, numbers.min_radius, numbers.max_radius
-        factor = factor * _weakened(across, radial[0], radial[1], radial[2])
+        least, most = numbers.min_radius, numbers.max_radius
+        factor = factor * _weakened(across, numbers.radial_power, least, most)
     if field.side == POSITIVE:
         factor = choose(height < 0.0, 0.0, factor)
     if field.side == NEGATIVE:
@@ -262,11 +271,17 @@ def write_responses(
 
 
 @compiled()
+def decay_rate(rate: Any, speed_rate: Any, velocity: Any) -> Any:
+    """Return the rate in 1/s at which a velocity in m/s decays."""
+    return rate + speed_rate * _length(velocity)
+
+
+@compiled()
 def acceleration(response: Any, velocity: Any) -> Any:
     """Return the acceleration in m/s² by the eight numbers of a response, at a velocity in m/s."""
     p, q, r, rate, speed_rate, x, y, z = response
-    rate = rate + speed_rate * _length(velocity)
-    return plus(advanced((p, q, r), -rate, velocity), cross(velocity, (x, y, z)))
+    slowed = advanced((p, q, r), -decay_rate(rate, speed_rate, velocity), velocity)
+    return plus(slowed, cross(velocity, (x, y, z)))
 
 
 @compiled(parallel=True)

@@ -30,6 +30,7 @@ from ..kernels.field_response import (
     acceleration,
     add_response_forces,
     away_from_source,
+    decay_rate,
     field_response,
     turbulence_place,
     write_responses,
@@ -345,7 +346,8 @@ class Response:
 
     def rates(self, velocities: Tensor) -> Tensor:
         """Return the (N,) rates at which (3, N) velocities decay, in 1/s."""
-        return self.rate + self.speed_rate * torch.linalg.vector_norm(velocities, dim=0)
+        rates: Tensor = on_tensors(decay_rate)(self.rate, self.speed_rate, velocities.unbind())
+        return rates
 
     def acceleration(self, velocities: Tensor) -> Tensor:
         """Return the (3, N) acceleration in m/s², at (3, N) velocities in m/s."""
@@ -356,8 +358,7 @@ class Response:
         m/s, from ``out``."""
         if takes_loops(self.rows, velocities, mass):
             use_threads(len(mass), VERTICES_PER_THREAD)
-            arrays = self.rows.numpy(), mass.numpy(), velocities.numpy(), out.numpy()
-            add_response_forces(*arrays)
+            add_response_forces(self.rows.numpy(), mass.numpy(), velocities.numpy(), out.numpy())
         else:
             out.sub_(mass * self.acceleration(velocities))
 
@@ -394,7 +395,7 @@ class WindLaw(Law):
 
     def __call__(self, parameters: Tensor, positions: Tensor) -> Response:
         velocity, drag = parameters[:3], parameters[3:]
-        row = torch.cat([drag * velocity, drag, drag.new_zeros(ROWS - 4)])
+        row = torch.cat([drag * velocity, drag, drag.new_zeros(ROWS - PLAIN_ROWS)])
         return Response(row[:, None].repeat(1, positions.shape[1]))
 
 
