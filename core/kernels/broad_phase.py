@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Pairs of vertices, edges and triangles that may collide, from trees of boxes over triangles.
 
-Boxes are swept along linear trajectories without the mean motion of their tree. Between two trees
-the boxes of the first are swept by the difference of their mean motions, so that common motion
-needs only small boxes.
+Boxes are swept along linear trajectories without the mean motion of their leaf. The boxes of nodes
+above leaves are swept without that of their tree. Between two leaves or trees, the boxes of the
+first are swept by the difference of their mean motions, so that common motion needs only small
+boxes.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from ..compiled import as_index, compiled, shared_range
 from ..math3.vectors import advanced, dot, four_points, minus, scaled, vector_at
-from .continuous_collision import distance_lower_bound
+from .continuous_collision import distance_lower_bound, relative_move
 from .rest_distance import nearest_square, shortening
 
 # Triangles of a leaf, at most. With 8, the search of 9 212 triangles takes a third longer.
@@ -101,32 +102,52 @@ def _split(centres: Any, order: Any, first: int, last: int) -> int:
     return (first + last) // 2
 
 
-@compiled(parallel=True)
-def box_vertices(before: Any, after: Any, tree_of: Any, motions: Any, boxes: Any) -> None:
-    """(V, 6) least and largest x, y, z on a linear trajectory without the motion of its tree."""
-    for v in shared_range(len(boxes)):
-        for i in range(3):
-            start, end = before[v, i], after[v, i] - motions[tree_of[v], i]
-            boxes[v, i], boxes[v, 3 + i] = min(start, end), max(start, end)
+@compiled()
+def mean_leaf_motions(
+    ends: Any, ranges: Any, corners: Any, before: Any, after: Any, motions: Any
+) -> None:
+    """Write the (N, 3) mean motions of the corners in each leaf, in metres.
 
-
-@compiled(parallel=True)
-def box_parts(corners: Any, moved: Any, vertex_boxes: Any, radii: Any, boxes: Any) -> None:
-    """Write the (P, 6) boxes of parts with (P, k) corners, widened by the largest of the (V,)
-    radii of those; left as they are where none of the corners is one of the (V,) ``moved``.
+    Args:
+        corners: (F, 3) of triangles in the order of leaves.
+        before, after: (V, 3) places of vertices.
     """
-    for part in shared_range(len(corners)):
-        if not _is_any(moved, corners, as_index(part)):
+    for node in range(len(ends)):
+        if ends[node] != node + 1:
             continue
-        radius = radii[corners[part, 0]]
+        total = (0.0, 0.0, 0.0)
+        for face in range(ranges[node, 0], ranges[node, 1]):
+            for k in range(3):
+                v = corners[face, k]
+                total = advanced(total, 1.0, minus(vector_at(after, v), vector_at(before, v)))
+        count = 3 * (ranges[node, 1] - ranges[node, 0])
+        motions[node, 0], motions[node, 1], motions[node, 2] = scaled(1.0 / count, total)
+
+
+@compiled(parallel=True)
+def box_parts(parts: Any, moved: Any, before: Any, after: Any, motions: Any, radii: Any) -> None:
+    """Write the boxes of parts on linear trajectories without the motion of their leaves.
+
+    They are widened by the largest of the (V,) radii of their corners, and left as they are where
+    none of the corners is one of the (V,) ``moved``.
+
+    Args:
+        parts: ``Parts``.
+        motions: (N, 3) of leaves, in metres.
+    """
+    corners, leaves, boxes = parts.corners, parts.leaves, parts.boxes
+    for p in shared_range(len(corners)):
+        if not _is_any(moved, corners, as_index(p)):
+            continue
+        radius = radii[corners[p, 0]]
         for k in range(1, corners.shape[1]):
-            radius = max(radius, radii[corners[part, k]])
+            radius = max(radius, radii[corners[p, k]])
         for i in range(3):
-            low, high = vertex_boxes[corners[part, 0], i], vertex_boxes[corners[part, 0], 3 + i]
-            for k in range(1, corners.shape[1]):
-                v = corners[part, k]
-                low, high = min(low, vertex_boxes[v, i]), max(high, vertex_boxes[v, 3 + i])
-            boxes[part, i], boxes[part, 3 + i] = low - radius, high + radius
+            low, high, motion = math.inf, -math.inf, motions[leaves[p], i]
+            for k in range(corners.shape[1]):
+                start, end = before[corners[p, k], i], after[corners[p, k], i] - motion
+                low, high = min(low, start, end), max(high, start, end)
+            boxes[p, i], boxes[p, 3 + i] = low - radius, high + radius
 
 
 @compiled()
@@ -169,6 +190,20 @@ def box_nodes(ends: Any, ranges: Any, face_boxes: Any, boxes: Any) -> None:
             _copy(boxes, node, face_boxes[ranges[node, 0]])
             for k in range(ranges[node, 0] + 1, ranges[node, 1]):
                 _widen(boxes, node, face_boxes[k])
+        else:
+            _copy(boxes, node, boxes[node + 1])
+            _widen(boxes, node, boxes[ends[node + 1]])
+
+
+@compiled()
+def sweep_nodes(ends: Any, leaf_boxes: Any, drifts: Any, boxes: Any) -> None:
+    """Write the (N, 6) boxes of the nodes of trees, from their last to their first, by the (N, 6)
+    boxes of leaves, each swept by its (N, 3) motion in its tree.
+    """
+    for node in range(len(ends) - 1, -1, -1):
+        if ends[node] == node + 1:
+            drift = (drifts[node, 0], drifts[node, 1], drifts[node, 2], 0.0)
+            _copy(boxes, node, box_of(leaf_boxes, node, drift))
         else:
             _copy(boxes, node, boxes[node + 1])
             _widen(boxes, node, boxes[ends[node + 1]])
@@ -222,11 +257,22 @@ def tree_pairs(
 
 @compiled(allocates=True)
 def leaf_pairs(
-    boxes: Any, rest_boxes: Any, ends: Any, is_queried: Any, roots: Any, trees: Any, shifts: Any
+    boxes: Any,
+    leaf_boxes: Any,
+    motions: Any,
+    rest_boxes: Any,
+    ends: Any,
+    is_queried: Any,
+    roots: Any,
+    trees: Any,
+    shifts: Any,
 ) -> Any:
     """(K, 3) pairs of leaves whose boxes overlap, and the row of ``trees`` they come from.
 
     Args:
+        boxes: (N, 6) of nodes, swept without the motion of their tree.
+        leaf_boxes: (N, 6) of leaves, swept without their own.
+        motions: (N, 3) of leaves, in metres.
         rest_boxes: (N, 6) of nodes at rest.
         ends: (N,) node after the last one below each.
         is_queried: (N,) nodes: one of a pair has to be among them.
@@ -245,14 +291,17 @@ def leaf_pairs(
             if not (is_queried[a] or is_queried[b]):
                 continue
             wider = widening(rest_boxes, a, b, shifts[row, 3], shifts[row, 4])
-            shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2], wider)
-            if a != b and not overlap(box_of(boxes, a, shift), boxes, b):
-                continue
             is_leaf, is_other_leaf = ends[a] == a + 1, ends[b] == b + 1
             if is_leaf and is_other_leaf:
+                apart = (*minus(vector_at(motions, a), vector_at(motions, b)), wider)
+                if a != b and not overlap(box_of(leaf_boxes, a, apart), leaf_boxes, b):
+                    continue
                 pairs = _with_capacity(pairs, count)
                 pairs[count, 0], pairs[count, 1], pairs[count, 2] = a, b, row
                 count += 1
+                continue
+            shift = (shifts[row, 0], shifts[row, 1], shifts[row, 2], wider)
+            if a != b and not overlap(box_of(boxes, a, shift), boxes, b):
                 continue
             if depth + 3 > len(stack):
                 stack = _with_capacity(stack, len(stack))
@@ -350,12 +399,14 @@ class Parts(NamedTuple):
     Args:
         indices: (P,) in the surface.
         corners: (P, k) vertices.
+        leaves: (P,) node of each.
         ranges: (N, 2) those of each leaf.
         boxes: (P, 6) least and largest x, y, z.
     """
 
     indices: Any
     corners: Any
+    leaves: Any
     ranges: Any
     boxes: Any
 
@@ -367,22 +418,25 @@ class Leaves(NamedTuple):
         pairs: (K, 3) two leaves, and the row of ``shifts`` of each.
         shifts: (P, 5) by how much more the first moves, how much farther than their radii they may
             be apart, and ``rest_dhats`` of the two.
-        boxes: (N, 6) of nodes.
+        boxes: (N, 6) of leaves, swept without their own motion.
+        motions: (N, 3) of leaves, in metres.
         rest_boxes: (N, 6) of nodes at rest.
     """
 
     pairs: Any
     shifts: Any
     boxes: Any
+    motions: Any
     rest_boxes: Any
 
 
 class Trajectories(NamedTuple):
-    """Linear trajectories of vertices.
+    """Trajectories of vertices: linear, or parabolas.
 
     Args:
         before, after: (V, 3) between which they go.
         radii: (V,) to search in around them.
+        sagittas: (V, 3) of parabolas, in metres; (0, 3) where all are linear.
         is_queried: (V,) mask of vertices; each candidate contains at least one.
         queried_nodes: (N,) nodes of trees that hold one.
         rest: (V, 3) points of bodies at rest.
@@ -397,6 +451,7 @@ class Trajectories(NamedTuple):
     before: Any
     after: Any
     radii: Any
+    sagittas: Any
     is_queried: Any
     queried_nodes: Any
     rest: Any
@@ -428,13 +483,14 @@ def _find_edge_edges(
 ) -> int:
     """Find the edge pairs of one chunk; return their number."""
     is_queried, queried_nodes = trajectories.is_queried, trajectories.queried_nodes
-    pairs, shifts, boxes, rest_boxes = leaves
+    pairs, shifts, boxes, motions, rest_boxes = leaves
     count = 0
     for k in range(chunk, len(pairs), len(hits)):
         first, second, row = pairs[k, 0], pairs[k, 1], pairs[k, 2]
-        shift, extra = (shifts[row, 0], shifts[row, 1], shifts[row, 2]), shifts[row, 3]
         if not queried_nodes[first]:
-            first, second, shift = second, first, scaled(-1.0, shift)
+            first, second = second, first
+        shift = minus(vector_at(motions, first), vector_at(motions, second))
+        extra = shifts[row, 3]
         wider = widening(rest_boxes, first, second, extra, shifts[row, 4])
         for i in range(edges.ranges[first, 0], edges.ranges[first, 1]):
             a, b = edges.corners[i, 0], edges.corners[i, 1]
@@ -506,7 +562,7 @@ def _find_face_vertices(
 ) -> int:
     """Find the pairs of faces and vertices of one chunk; return their number."""
     is_queried, queried_nodes = trajectories.is_queried, trajectories.queried_nodes
-    pairs, shifts, boxes, rest_boxes = leaves
+    pairs, shifts, boxes, motions, rest_boxes = leaves
     count = 0
     for k in range(chunk, len(pairs), len(hits)):
         # The vertices of the first leaf, then those of the second.
@@ -514,9 +570,9 @@ def _find_face_vertices(
             first, second, row = pairs[k, turn], pairs[k, 1 - turn], pairs[k, 2]
             if turn == 1 and first == second:
                 continue
-            sign, extra = 1.0 - 2.0 * turn, shifts[row, 3]
+            extra = shifts[row, 3]
             wider = widening(rest_boxes, first, second, extra, shifts[row, 4])
-            shift = (sign * shifts[row, 0], sign * shifts[row, 1], sign * shifts[row, 2], wider)
+            shift = (*minus(vector_at(motions, first), vector_at(motions, second)), wider)
             for i in range(vertices.ranges[first, 0], vertices.ranges[first, 1]):
                 a, box = vertices.indices[i], box_of(vertices.boxes, i, shift)
                 if not (is_queried[a] or queried_nodes[second]) or not overlap(box, boxes, second):
@@ -565,6 +621,9 @@ def are_within_radii(
     else:
         radius_sum = radii[a] + max(radii[b], radii[c], radii[d]) + extra
     radius_sum -= _shortened(trajectories, a, b, c, d, are_edges)
+    if len(trajectories.sagittas) > 0:
+        # Parts that bend alike come no nearer.
+        radius_sum += relative_move(four_points(trajectories.sagittas, a, b, c, d), are_edges)
     start, end = (
         four_points(trajectories.before, a, b, c, d),
         four_points(trajectories.after, a, b, c, d),
@@ -723,13 +782,14 @@ def find_near_edges(
     Args:
         pairs: (K, 2) in the order of leaves.
         trees: that each vertex is in, and their groups.
-        motions: (T, 3) of trees.
+        motions: (N, 3) of leaves, in metres.
     """
     for k in shared_range(len(pairs)):
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = edges.corners[i, 0], edges.corners[i, 1]
         c, d = edges.corners[j, 0], edges.corners[j, 1]
-        shift = _shift(trees, motions, a, c)
+        apart = minus(vector_at(motions, edges.leaves[i]), vector_at(motions, edges.leaves[j]))
+        shift = (*apart, _extra(trees, a, c))
         out[k] = False
         if overlap(box_of(edges.boxes, i, shift), edges.boxes, j):
             out[k] = are_within_radii(trajectories, a, b, c, d, True, shift[3])
@@ -750,20 +810,17 @@ def find_near_faces(
         j, i = pairs[k, 0], pairs[k, 1]
         a = vertices.indices[i]
         b, c, d = faces.corners[j, 0], faces.corners[j, 1], faces.corners[j, 2]
-        shift = _shift(trees, motions, a, b)
+        apart = minus(vector_at(motions, vertices.leaves[i]), vector_at(motions, faces.leaves[j]))
+        shift = (*apart, _extra(trees, a, b))
         out[k] = False
         if overlap(box_of(vertices.boxes, i, shift), faces.boxes, j):
             out[k] = are_within_radii(trajectories, a, b, c, d, False, shift[3])
 
 
 @compiled()
-def _shift(trees: Any, motions: Any, v: int, w: int) -> Any:
-    """Return the motion of one vertex's tree relative to another's, and the extra distance
-    beyond their radii.
-    """
-    one, two = trees.of[v], trees.of[w]
-    shift = minus(vector_at(motions, one), vector_at(motions, two))
-    return (*shift, trees.extras[trees.groups[one], trees.groups[two]])
+def _extra(trees: Any, v: int, w: int) -> float:
+    """Return how much farther than their radii two vertices may be apart, in metres."""
+    return trees.extras[trees.groups[trees.of[v]], trees.groups[trees.of[w]]]
 
 
 @compiled()

@@ -13,7 +13,14 @@ import numpy as np
 
 from ..compiled import compiled, shared_range
 from ..math3.vectors import advanced, dot, four_points, minus, scaled, vector_at
-from .continuous_collision import distance_lower_bound, pair_step_size, separation, stencil
+from .continuous_collision import (
+    distance_lower_bound,
+    pair_step_size,
+    relative_move,
+    relative_square,
+    separation,
+    stencil,
+)
 from .held_pairs import is_held, is_in_held_tet
 from .rest_distance import activation_distance
 
@@ -103,8 +110,14 @@ def path_bends(path: Any, times: Any, out: Any) -> None:
 
 
 @compiled()
-def deviations(path: Any, times: Any, bends: Any, first: int, last: int, out: Any) -> None:
-    """Write the (V,) deviations of paths from their secant between two times, in metres.
+def fit_parabolas(
+    path: Any, times: Any, bends: Any, first: int, last: int, sagittas: Any, deviations: Any
+) -> None:
+    """Write the (V, 3) sagittas d of parabolas like the paths between two times, in metres, and
+    the (V,) largest deviations of paths from these.
+
+    A parabola leaves the secant by 4 τ (1 − τ) d, where τ goes from 0 to 1, and fits the positions
+    best by least squares.
 
     Args:
         bends: (K + 1, V, 3) by ``path_bends``; zeros where all move linearly from each position to
@@ -113,12 +126,25 @@ def deviations(path: Any, times: Any, bends: Any, first: int, last: int, out: An
     span = times[last] - times[first]
     for v in range(path.shape[1]):
         start, displacement = vector_at(path[first], v), _displacement(path, first, last, v)
+        weight, total = 0.0, (0.0, 0.0, 0.0)
+        for k in range(first + 1, last):
+            share = (times[k] - times[first]) / span
+            height = 4.0 * share * (1.0 - share)
+            secant = advanced(start, share, displacement)
+            weight += height * height
+            total = advanced(total, height, minus(vector_at(path[k], v), secant))
+        sagitta = scaled(1.0 / weight, total) if weight > 0.0 else total
+        sagittas[v, 0], sagittas[v, 1], sagittas[v, 2] = sagitta
         sample_deviation = bend_deviation = 0.0
         for k in range(first, last + 1):
-            secant = advanced(start, (times[k] - times[first]) / span, displacement)
-            sample_deviation = max(sample_deviation, _square(minus(vector_at(path[k], v), secant)))
+            share = (times[k] - times[first]) / span
+            parabola = advanced(
+                advanced(start, share, displacement), 4.0 * share * (1.0 - share), sagitta
+            )
+            deviation = minus(vector_at(path[k], v), parabola)
+            sample_deviation = max(sample_deviation, _square(deviation))
             bend_deviation = max(bend_deviation, _square(vector_at(bends[k], v)))
-        out[v] = math.sqrt(sample_deviation) + math.sqrt(bend_deviation)
+        deviations[v] = math.sqrt(sample_deviation) + math.sqrt(bend_deviation)
 
 
 @compiled(parallel=True, allocates=True)
@@ -213,24 +239,8 @@ def _most_relative(
             minus(at[2], origin[2]),
             minus(at[3], origin[3]),
         )
-        most = max(most, _relative_square(moves, are_edges))
+        most = max(most, relative_square(moves, are_edges))
     return math.sqrt(most)
-
-
-@compiled()
-def relative_move(moves: Any, are_edges: bool) -> float:
-    """Return a bound on the approach of two parts with given moves of their four corners, in
-    metres: the largest move of a corner relative to one of the other part.
-    """
-    return math.sqrt(_relative_square(moves, are_edges))
-
-
-@compiled()
-def _relative_square(moves: Any, are_edges: bool) -> float:
-    most = max(_square(minus(moves[0], moves[2])), _square(minus(moves[0], moves[3])))
-    if are_edges:
-        return max(most, _square(minus(moves[1], moves[2])), _square(minus(moves[1], moves[3])))
-    return max(most, _square(minus(moves[0], moves[1])))
 
 
 @compiled()

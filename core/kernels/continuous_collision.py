@@ -261,6 +261,23 @@ def _relative(before: Any, after: Any, are_edges: bool) -> Any:
 
 
 @compiled()
+def relative_move(moves: Any, are_edges: bool) -> float:
+    """Return a bound on the approach of two parts with given moves of their four corners, in
+    metres: the largest move of a corner relative to one of the other part.
+    """
+    return math.sqrt(relative_square(moves, are_edges))
+
+
+@compiled()
+def relative_square(moves: Any, are_edges: bool) -> float:
+    """Return the square of ``relative_move``."""
+    most = max(_square(minus(moves[0], moves[2])), _square(minus(moves[0], moves[3])))
+    if are_edges:
+        return max(most, _square(minus(moves[1], moves[2])), _square(minus(moves[1], moves[3])))
+    return max(most, _square(minus(moves[0], moves[1])))
+
+
+@compiled()
 def allowed_distance(distance: float, min_distance: float, remaining_ratio: float) -> float:
     """The distance that has to remain of one at the start, in metres."""
     if distance > min_distance:

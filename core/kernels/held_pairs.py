@@ -42,11 +42,14 @@ class Hold(NamedTuple):
 
 
 @compiled(allocates=True)
-def limit_spreads(at: Any, tets: Any, gradients: Any, nodes: Any, max_spreads: Any) -> None:
-    """Lower the (V,) largest spreads κ of held pairs to those of one state of the tetrahedra.
+def limit_spreads(
+    at: Any, bends: Any, tets: Any, gradients: Any, nodes: Any, max_spreads: Any
+) -> None:
+    """Lower the (V,) largest spreads κ of held pairs to those near one state of the tetrahedra.
 
     Args:
         at: (N, 3) vertices of tetrahedra, in metres.
+        bends: (N, 3) by which paths may leave these to either side, in metres.
         tets: (M, 4) vertices.
         gradients: (M, 4, 3) of the shape functions at rest, in 1/m.
         nodes: as of ``Hold``.
@@ -58,13 +61,14 @@ def limit_spreads(at: Any, tets: Any, gradients: Any, nodes: Any, max_spreads: A
     for e in range(len(tets)):
         for i in range(3):
             for j in range(3):
-                value = 0.0
+                value = bend = 0.0
                 for k in range(4):
                     value += at[tets[e, k], i] * gradients[e, k, j]
+                    bend += bends[tets[e, k], i] * gradients[e, k, j]
                 for k in range(4):
                     n = tets[e, k]
-                    low[n, 3 * i + j] = min(low[n, 3 * i + j], value)
-                    high[n, 3 * i + j] = max(high[n, 3 * i + j], value)
+                    low[n, 3 * i + j] = min(low[n, 3 * i + j], value - abs(bend))
+                    high[n, 3 * i + j] = max(high[n, 3 * i + j], value + abs(bend))
     centre = np.empty(9)
     for v in range(len(max_spreads)):
         max_spreads[v] = min(max_spreads[v], _max_spread(nodes, low, high, v, centre))

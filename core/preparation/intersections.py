@@ -96,7 +96,8 @@ class SurfaceTrees:
             *(1.0, root_order),
         )
         every = np.ones(len(self.ends), dtype=bool)
-        nodes = self.boxes, self.boxes, self.ends, every, self.roots
+        boxes = self.boxes, self.boxes, np.zeros((len(self.ends), 3)), self.boxes
+        nodes = *boxes, self.ends, every, self.roots
         pairs: NDArray[np.int32] = leaf_pairs(*nodes, near, np.zeros((len(near), 5)))[:, :2]
         return np.ascontiguousarray(pairs)
 

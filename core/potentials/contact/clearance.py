@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...compiled import use_threads
 from ...geometry.tet_mesh import TetMesh
 from ...kernels.clearance import (
-    deviations,
+    fit_parabolas,
     max_own_displacement,
     min_clearances,
     path_bends,
@@ -60,6 +60,7 @@ class Trajectory:
         colliders: (C, 3) vertices of colliders before and after, which move linearly.
         vertices: (K + 1, N, 3) vertices of the tetrahedra, in metres; None if the parts that they
             hold apart are not needed.
+        finer: the trajectory with all positions, where this one has every second of them.
     """
 
     positions: NDArray[np.float64]
@@ -67,6 +68,7 @@ class Trajectory:
     is_linear: bool
     colliders: tuple[Points, Points]
     vertices: NDArray[np.float64] | None = None
+    finer: Trajectory | None = None
 
     def coarser(self) -> Trajectory:
         """The trajectory by every second position, where there are many on curves.
@@ -75,9 +77,8 @@ class Trajectory:
             return self
         indices = np.unique(np.append(np.arange(0, len(self.times), 2), len(self.times) - 1))
         vertices = None if self.vertices is None else self.vertices[indices]
-        return replace(
-            self, positions=self.positions[indices], times=self.times[indices], vertices=vertices
-        )
+        positions, times = self.positions[indices], self.times[indices]
+        return replace(self, positions=positions, times=times, vertices=vertices, finer=self)
 
     def position_at(self, index: int) -> Points:
         """(B + C, 3) the collision surface at one of the times."""
@@ -99,13 +100,14 @@ class Trajectory:
             out[:, :bodies] = bends
         return out
 
-    def deviations(self, first: int, last: int) -> Values:
-        """Return the (B + C,) possible deviations of vertices from the secant between two of the
-        times.
+    def parabolas(self, first: int, last: int) -> tuple[Points, Values]:
+        """Return the (B + C, 3) sagittas of parabolas between two of the times, and the (B + C,)
+        possible deviations of vertices from these, both in metres (``fit_parabolas``).
         """
-        out = np.zeros(self.positions.shape[1] + len(self.colliders[0]))
-        deviations(self.positions, self.times, self.bends, first, last, out)
-        return out
+        count = self.positions.shape[1] + len(self.colliders[0])
+        sagittas, deviations = np.zeros((count, 3)), np.zeros(count)
+        fit_parabolas(self.positions, self.times, self.bends, first, last, sagittas, deviations)
+        return sagittas, deviations
 
 
 class Clearance:
@@ -149,9 +151,9 @@ class Clearance:
         self._tets = np.concatenate(tets).astype(np.int32)
         self._gradients = np.concatenate([mesh.shape_gradients for mesh in meshes])
         rest = np.concatenate([mesh.vertices for mesh in meshes])
-        # The hold of tetrahedra that hold nothing; and that of the last trajectory.
-        self._hold = Hold(*surface.carriers, rest, np.zeros(len(surface.rest)))
-        self._hold_of: tuple[NDArray[np.float64] | None, Hold] = None, self._hold
+        # The hold of tetrahedra that hold nothing; and that of the last frame, if it was needed.
+        self._no_hold = Hold(*surface.carriers, rest, np.zeros(len(surface.rest)))
+        self._hold: Hold | None = None
 
     def colliders(self, prescribed: Points | None, frame: int, fraction: float) -> Points:
         """(C, 3) vertices of colliders in the frame after ``frame``, in metres; at its start
@@ -171,31 +173,23 @@ class Clearance:
         Returns:
             None where something was in contact, or may have been.
         """
-        coarser = trajectory.coarser()
-        if coarser is not trajectory:
-            after = self._clearance_after(coarser, clearance)
-            if after is not None:
-                return after
-        return self._clearance_after(trajectory, clearance)
-
-    def _clearance_after(self, trajectory: Trajectory, clearance: float) -> float | None:
-        """The same, by all positions of a trajectory."""
+        needed_hold, self._hold = self._hold is not None, None
+        trajectory = trajectory.coarser()
         if self._boxes_overlap(trajectory) and not self._stay_clear(trajectory, self._two_objects):
             return None
         approach = APPROACH_RATIO * self._max_own_displacement(trajectory)
         if approach < clearance:
             return clearance - approach
         # A larger search pays if a next frame of this kind can use its result.
-        margin = RADIUS_MARGIN_RATIO if approach < self.max_clearance else 0.0
+        is_slow = approach < self.max_clearance and not needed_hold
+        margin = RADIUS_MARGIN_RATIO if is_slow else 0.0
         last = len(trajectory.positions) - 1
         trajectory = self._without_translations(trajectory)
         candidates = self._collision_free_candidates(trajectory, 0, last, self._one_object, margin)
         if candidates is None:
             return None
         # Pairs that tetrahedra hold apart may be as near as they push.
-        if margin == 0.0 or (
-            self._hold_of[0] is not None and self._hold_of[0] is trajectory.vertices
-        ):
+        if margin == 0.0 or self._hold is not None:
             return LEAST_CLEARANCE
         return min(
             self.max_clearance, self._min_clearance(candidates, trajectory.position_at(last))
@@ -204,6 +198,7 @@ class Clearance:
     def is_clear(self, bodies: Points, colliders: Points, vertices: Points | None = None) -> bool:
         """Whether nothing is near where (B, 3) and (C, 3) vertices of surfaces and (N, 3) of
         tetrahedra are, in metres."""
+        self._hold = None
         still, times = np.stack([bodies, bodies]), np.array([0.0, 1.0])
         corners = None if vertices is None else np.stack([vertices, vertices])
         trajectory = Trajectory(still, times, True, (colliders, colliders), corners)
@@ -240,9 +235,7 @@ class Clearance:
         if len(self._nonempty) < 2:
             return False
         last = len(trajectory.positions) - 1
-        deviation = (
-            0.0 if trajectory.is_linear else float(trajectory.deviations(0, last).max(initial=0.0))
-        )
+        deviation = float(np.linalg.norm(trajectory.bends, axis=2).max(initial=0.0))
         low, high = trajectory.position_at(0), trajectory.position_at(0)
         for index in range(1, last + 1):
             points = trajectory.position_at(index)
@@ -268,7 +261,7 @@ class Clearance:
         """Candidates at the last of some times, found with a ``margin``; None where anything came
         near on the trajectory to it."""
         start, end = trajectory.position_at(first), trajectory.position_at(last)
-        deviations = trajectory.deviations(first, last)
+        sagittas, deviations = trajectory.parabolas(first, last)
         if last - first > 1 and (
             deviations.max() > MAX_DEVIATION_RATIO * self._edge_length
             or np.linalg.norm(end - start, axis=1).mean()
@@ -279,48 +272,61 @@ class Clearance:
                 return None
             return self._collision_free_candidates(trajectory, middle, last, broad_phase, margin)
         radii = (1.0 + margin) * self._radii + deviations
-        candidates = broad_phase.candidates(start, end, radii, 1.0 + margin)
+        candidates = broad_phase.candidates(start, end, radii, 1.0 + margin, sagittas)
         return candidates if self._stay_separated(candidates, trajectory, first, last) else None
 
     def _stay_separated(
         self, candidates: Candidates, trajectory: Trajectory, first: int, last: int
     ) -> bool:
+        """Whether candidates stay separated between two times of a trajectory."""
         if len(candidates) == 0:
             return True
+        # The search for parts that tetrahedra hold apart takes longer than the search for near
+        # pairs, except on surfaces so fine that most of them is near other parts.
+        is_fine = len(candidates) > FINE_RATIO * len(self.surface.triangles)
+        piece = candidates, trajectory, first, last
+        if not is_fine and self._are_separated(*piece, self._no_hold):
+            return True
+        hold, finer = self._hold_in(trajectory), trajectory.finer
+        if self._are_separated(*piece, hold):
+            return True
+        if finer is None:
+            return False
+        end = min(2 * last, len(finer.times) - 1)
+        return self._are_separated(candidates, finer, 2 * first, end, hold)
+
+    def _are_separated(
+        self, candidates: Candidates, trajectory: Trajectory, first: int, last: int, hold: Hold
+    ) -> bool:
+        """The same, by the positions of this trajectory alone."""
         path = [trajectory.position_at(index) for index in range(first, last + 1)]
         bends = np.ascontiguousarray(trajectory.bends[first : last + 1].swapaxes(0, 1))
         separated = np.empty(CHUNKS, dtype=np.int64)
         use_threads(len(candidates), COLLISION_PAIRS_PER_THREAD)
-        arguments = (
+        stay_separated(
             candidates.stencils(self.surface.edges, self.surface.triangles),
             *(np.stack(path, axis=1), bends),
             *(self.surface.rest, self.surface.object_of, self._distances),
-            self.surface.are_joined,
+            *(self.surface.are_joined, hold, separated),
         )
-        # The search for parts that tetrahedra hold apart takes longer than the search for near
-        # pairs, except on surfaces so fine that most of them is near other parts.
-        is_fine = len(candidates) > FINE_RATIO * len(self.surface.triangles)
-        stay_separated(*arguments, self._hold_in(trajectory) if is_fine else self._hold, separated)
-        if not (is_fine or separated.all()):
-            stay_separated(*arguments, self._hold_in(trajectory), separated)
         return bool(separated.all())
 
     def _hold_in(self, trajectory: Trajectory) -> Hold:
-        """Which pairs the tetrahedra hold apart throughout a trajectory."""
+        """Which pairs the tetrahedra hold apart throughout the trajectory of a frame."""
         vertices = trajectory.vertices
         if vertices is None:
-            return self._hold
-        if self._hold_of[0] is not vertices:
+            return self._no_hold
+        if self._hold is None:
             places = np.ascontiguousarray(vertices)
             bends = np.zeros_like(places)
             if not trajectory.is_linear:
                 path_bends(places, trajectory.times, bends)
             max_spreads = np.full(len(self.surface.rest), math.inf)
-            # A path lies between the curves that bend to either side.
-            for at in (*(places + bends), *(places - bends)[1:-1]):
-                limit_spreads(at, self._tets, self._gradients, self._hold.nodes, max_spreads)
-            self._hold_of = vertices, self._hold._replace(max_spreads=max_spreads)
-        return self._hold_of[1]
+            tets = self._tets, self._gradients
+            for at, bend in zip(places, bends, strict=True):
+                limit_spreads(at, bend, *tets, self._no_hold.nodes, max_spreads)
+            self._hold = self._no_hold._replace(max_spreads=max_spreads)
+        return self._hold
 
     def _min_clearance(self, candidates: Candidates, points: Points) -> float:
         if len(candidates) == 0:

@@ -25,7 +25,6 @@ from ...kernels.broad_phase import (
     box_moves,
     box_nodes,
     box_parts,
-    box_vertices,
     build_tree,
     classify_leaves,
     collect,
@@ -36,7 +35,9 @@ from ...kernels.broad_phase import (
     find_near_faces,
     leaf_pairs,
     mark_nodes,
+    mean_leaf_motions,
     merged,
+    sweep_nodes,
     tree_pairs,
 )
 from ...kernels.continuous_collision import (
@@ -99,6 +100,8 @@ def pair_keys(pairs: IndexPairs) -> NDArray[np.int64]:
 
 # The least work of a thread: boxes of primitives, and pairs of leaves or of primitives.
 BOXES_PER_THREAD, PAIRS_PER_THREAD = 10_000, 1_000
+# The sagittas of linear trajectories.
+NO_SAGITTAS: Points = np.empty((0, 3))
 # The chunks of the work that threads share, and the pairs that each has capacity for at first.
 CHUNKS, INITIAL_CAPACITY = 64, 256
 
@@ -110,8 +113,10 @@ class Sweep:
     Args:
         trajectories: of vertices.
         motions: (T, 3) mean motion of each tree, in metres.
-        edges, faces, vertices: with their boxes, swept without that motion.
-        boxes: (N, 6) of nodes.
+        leaf_motions: (N, 3) that of each node that is a leaf.
+        edges, faces, vertices: with their boxes, swept without the motion of their leaves.
+        leaf_boxes: (N, 6) of leaves, swept likewise.
+        boxes: (N, 6) of nodes, swept without the motion of their trees.
         leaves: (K, 3) pairs of leaves whose boxes overlap, and the row of ``trees`` of each.
         trees: (P, 2) pairs of trees whose boxes overlap.
         shifts: (P, 5) of these, as ``Leaves`` has them.
@@ -119,9 +124,11 @@ class Sweep:
 
     trajectories: Trajectories
     motions: Points
+    leaf_motions: Points
     edges: Parts
     faces: Parts
     vertices: Parts
+    leaf_boxes: Points
     boxes: Points
     leaves: IndexPairs
     trees: IndexPairs
@@ -189,9 +196,9 @@ class BroadPhase:
         #: (F, 3) triangles in the order of leaves.
         self.faces = self._triangles[self._order]
         self._parts = (
-            (edges, self._edges[edges], edge_ranges),
-            (self._order, self.faces, self.ranges),
-            (vertices, vertices[:, None], vertex_ranges),
+            (edges, self._edges[edges], self._leaf_of(edge_ranges), edge_ranges),
+            (self._order, self.faces, self._leaf_of(self.ranges), self.ranges),
+            (vertices, vertices[:, None], self._leaf_of(vertex_ranges), vertex_ranges),
         )
         self._rest_boxes = np.empty((len(self.ends), 6))
         corners = points[self.faces]
@@ -212,6 +219,11 @@ class BroadPhase:
         offsets = np.concatenate([[0], np.cumsum((owned >= 0).sum(axis=1))]).astype(np.int32)
         return owned[owned >= 0], offsets[self.ranges]
 
+    def _leaf_of(self, ranges: IndexPairs) -> NDArray[np.int32]:
+        """Return the (P,) leaf of each part, by the (N, 2) range of each node."""
+        leaves = np.flatnonzero(self.ends == np.arange(len(self.ends)) + 1).astype(np.int32)
+        return np.repeat(leaves, np.diff(ranges[leaves], axis=1)[:, 0])
+
     def _build_trees(self, centres: Points, tree_of_face: NDArray[np.intp]) -> None:
         """Makes one tree after the other of (F, 3) centres of triangles."""
         orders = np.split(
@@ -227,6 +239,9 @@ class BroadPhase:
             ranges.append(own_ranges + faces)
             nodes, faces = nodes + len(own_ends), faces + len(order)
         self._roots = np.array(roots, dtype=np.int32)
+        self._tree_of_node = np.repeat(
+            np.arange(len(ends), dtype=np.int32), [len(tree_ends) for tree_ends in ends]
+        )
         #: (N,) node after the last one below each.
         self.ends = np.concatenate(ends).astype(np.int32)
         #: (N, 2) triangles of each node, in the order of leaves.
@@ -234,16 +249,22 @@ class BroadPhase:
         self._order = np.concatenate(orders)
 
     def candidates(
-        self, before: Points, after: Points, radii: NDArray[np.float64], ratio: float = 1.0
+        self,
+        before: Points,
+        after: Points,
+        radii: NDArray[np.float64],
+        ratio: float = 1.0,
+        sagittas: Points = NO_SAGITTAS,
     ) -> Candidates:
         """All pairs that come within the sum of their radii on their trajectories, and few others.
 
         Args:
-            before, after: (V, 3) between which every vertex moves linearly, in metres.
+            before, after: (V, 3) between which every vertex moves, in metres.
             radii: (V,) in metres; that of an edge or a triangle is the largest of its corners.
             ratio: the factor on the search distances ``extras``.
+            sagittas: (V, 3) of parabolas on which they move, in metres; (0, 3) for lines.
         """
-        swept = self.sweep(before, after, radii, ratio)
+        swept = self.sweep(before, after, radii, ratio, sagittas=sagittas)
         return self.among(swept, swept.leaves)
 
     def sweep(
@@ -253,26 +274,29 @@ class BroadPhase:
         radii: NDArray[np.float64],
         ratio: float = 1.0,
         queried: NDArray[np.bool_] | None = None,
+        sagittas: Points = NO_SAGITTAS,
     ) -> Sweep:
         """Boxes around trajectories, and which leaves' overlap.
 
         Args:
-            before, after, radii, ratio: as of ``candidates``.
+            before, after, radii, ratio, sagittas: as of ``candidates``.
             queried: (V,) mask of vertices; a pair has to contain one; None for all.
         """
         everything = np.ones(len(before), dtype=bool)
         queried = everything if queried is None else queried
         trajectories = Trajectories(
-            *(np.ascontiguousarray(before), np.ascontiguousarray(after), radii),
+            *(np.ascontiguousarray(before), np.ascontiguousarray(after), radii, sagittas),
             *(queried, self._nodes_with(queried), *self._pair_data),
         )
         motions = self._mean_motions(trajectories.after - trajectories.before)
+        leaf_motions = np.zeros((len(self.ends), 3))
+        mean_leaf_motions(self.ends, self.ranges, self.faces, *trajectories[:2], leaf_motions)
         parts = [
-            Parts(indices, corners, ranges, np.empty((len(corners), 6)))
-            for indices, corners, ranges in self._parts
+            Parts(indices, corners, leaves, ranges, np.empty((len(corners), 6)))
+            for indices, corners, leaves, ranges in self._parts
         ]
-        boxes = np.empty((len(self.ends), 6))
-        return self._fit(trajectories, everything, motions, parts, boxes, ratio)
+        moving = motions, leaf_motions
+        return self._fit(trajectories, everything, moving, parts, ratio)
 
     def sweep_moved(
         self, swept: Sweep, moved: NDArray[np.bool_], before: Points, after: Points, radii: Any
@@ -286,15 +310,17 @@ class BroadPhase:
             before, after, radii: of all vertices.
         """
         nodes = self._nodes_with(moved)
-        trajectories = Trajectories(before, after, radii, moved, nodes, *self._pair_data)
+        vertices = before, after, radii, NO_SAGITTAS
+        trajectories = Trajectories(*vertices, moved, nodes, *self._pair_data)
         parts = [swept.edges, swept.faces, swept.vertices]
-        return self._fit(trajectories, moved, swept.motions, parts, swept.boxes)
+        return self._fit(trajectories, moved, (swept.motions, swept.leaf_motions), parts)
 
     def around(self, swept: Sweep, queried: NDArray[np.bool_]) -> Sweep:
         """The same sweep with the leaves alone where one of (V,) queried vertices is."""
         nodes = self._nodes_with(queried)
         trajectories = swept.trajectories._replace(is_queried=queried, queried_nodes=nodes)
-        leaves = self._leaf_pairs(swept.boxes, nodes, swept.trees, swept.shifts)
+        boxes = swept.boxes, swept.leaf_boxes, swept.leaf_motions
+        leaves = self._leaf_pairs(boxes, nodes, swept.trees, swept.shifts)
         return replace(swept, trajectories=trajectories, leaves=leaves)
 
     def _nodes_with(self, vertices: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -305,29 +331,39 @@ class BroadPhase:
         return nodes
 
     def _leaf_pairs(
-        self, boxes: Points, queried_nodes: NDArray[np.bool_], trees: IndexPairs, shifts: Points
+        self,
+        boxes: tuple[Points, Points, Points],
+        queried_nodes: NDArray[np.bool_],
+        trees: IndexPairs,
+        shifts: Points,
     ) -> IndexPairs:
-        nodes = boxes, self._rest_boxes, self.ends, queried_nodes, self._roots
-        return leaf_pairs(*nodes, trees, shifts)
+        nodes = self._rest_boxes, self.ends, queried_nodes, self._roots
+        return leaf_pairs(*boxes, *nodes, trees, shifts)
 
     def _fit(
         self,
         trajectories: Trajectories,
         moved: NDArray[np.bool_],
-        motions: Points,
+        moving: tuple[Points, Points],
         parts: list[Parts],
-        boxes: Points,
         ratio: float = 1.0,
     ) -> Sweep:
-        """Fit the boxes of (V,) vertices that moved, and of nodes; find the leaves that overlap."""
-        before, after, radii = trajectories[:3]
+        """Fit the boxes of (V,) vertices that moved, and of nodes; find the leaves that overlap.
+
+        Args:
+            moving: mean motions of trees and of leaves.
+        """
+        before, after, radii, sagittas = trajectories[:4]
+        if len(sagittas) > 0:
+            radii = radii + np.linalg.norm(sagittas, axis=1)
         use_threads(len(moved), BOXES_PER_THREAD)
-        vertex_boxes = np.empty((len(moved), 6))
-        box_vertices(before, after, self.trees.of, motions, vertex_boxes)
+        motions, leaf_motions = moving
         for part in parts:
-            box_parts(part.corners, moved, vertex_boxes, radii, part.boxes)
+            box_parts(part, moved, before, after, leaf_motions, radii)
         edges, faces, vertices = parts
-        box_nodes(self.ends, self.ranges, faces.boxes, boxes)
+        leaf_boxes, boxes = np.empty((2, len(self.ends), 6))
+        box_nodes(self.ends, self.ranges, faces.boxes, leaf_boxes)
+        sweep_nodes(self.ends, leaf_boxes, leaf_motions - motions[self._tree_of_node], boxes)
         least = boxes[self._roots, 0] + np.minimum(motions[:, 0], 0.0)
         root_order = np.argsort(least, kind="stable").astype(np.int32)
         meeting = self.trees, self._can_collide, ratio
@@ -338,13 +374,17 @@ class BroadPhase:
         groups, extras = self.trees.groups, self.trees.extras
         shifts[:, 3] = ratio * extras[groups[first], groups[second]]
         shifts[:, 4] = self._rest_dhats[groups[first], groups[second]]
-        leaves = self._leaf_pairs(boxes, trajectories.queried_nodes, trees, shifts)
-        return Sweep(trajectories, motions, edges, faces, vertices, boxes, leaves, trees, shifts)
+        nodes = leaf_boxes, boxes
+        leaves = self._leaf_pairs(
+            (boxes, leaf_boxes, leaf_motions), trajectories.queried_nodes, trees, shifts
+        )
+        return Sweep(trajectories, *moving, edges, faces, vertices, *nodes, leaves, trees, shifts)
 
     def among(self, swept: Sweep, leaves: IndexPairs) -> Candidates:
         """The candidates in some of the leaves that overlap."""
         use_threads(len(leaves), PAIRS_PER_THREAD)
-        where = Leaves(leaves, swept.shifts, swept.boxes, self._rest_boxes)
+        boxes = swept.leaf_boxes, swept.leaf_motions, self._rest_boxes
+        where = Leaves(leaves, swept.shifts, *boxes)
         edges = self._collect(0, edge_edge_candidates, where, swept.edges, swept.trajectories)
         parts = swept.faces, swept.vertices
         faces = self._collect(1, face_vertex_candidates, where, *parts, swept.trajectories)
@@ -479,7 +519,7 @@ class CachedPairs:
         """Return the cached pairs that are candidates."""
         faces = swept.faces
         near = np.empty(len(self._edges), dtype=bool), np.empty(len(self._faces), dtype=bool)
-        motion = self._broad_phase.trees, swept.motions, swept.trajectories
+        motion = self._broad_phase.trees, swept.leaf_motions, swept.trajectories
         use_threads(len(self._edges) + len(self._faces), PAIRS_PER_THREAD)
         find_near_edges(self._edges, swept.edges, *motion, near[0])
         find_near_faces(self._faces, faces, swept.vertices, *motion, near[1])

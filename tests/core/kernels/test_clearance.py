@@ -10,7 +10,7 @@ import pytest
 
 from supple.core.kernels.clearance import (
     DEVIATION_RATIO,
-    deviations,
+    fit_parabolas,
     follow,
     max_own_displacement,
     min_clearances,
@@ -46,19 +46,33 @@ def test_under_constant_acceleration_ways_bend_as_closed_forms_say(shares) -> No
     path = start + np.outer(times, speed) + 0.5 * np.outer(times**2, acceleration)
     path, gaps = path[:, None], np.diff(times)
     turns = [5.0 * max(a, b) * 0.5 * (a + b) for a, b in pairwise(gaps)]
-    aside = (0.5 * 5.0 * times * (1.0 - times)).max()
-    straight, bends, out = np.zeros_like(path), np.full_like(path, np.nan), np.empty(1)
+    bends, sagittas, out = np.full_like(path, np.nan), np.empty((1, 3)), np.empty(1)
     path_bends(path, times, bends)
-    for each, expected in ((straight, aside), (bends, aside + DEVIATION_RATIO * max(turns))):
-        deviations(path, times, each, 0, 3, out)
-        assert out[0] == pytest.approx(expected, rel=1e-9)
-    assert out[0] > 5.0 / 8.0  # what the whole way leaves its chord by
-    deviations(path, times, straight, 0, 2, out)
-    assert out[0] == pytest.approx(2.5 * times[1] * (times[2] - times[1]), rel=1e-9)
-    for piece, own in ((0, turns[0]), (1, max(turns)), (2, turns[1])):
-        deviations(path, times, bends, piece, piece + 1, out)
-        assert out[0] == pytest.approx(DEVIATION_RATIO * own, rel=1e-9)
+    for first, last in ((0, 3), (0, 2), (1, 3)):
+        fit_parabolas(path, times, np.zeros_like(path), first, last, sagittas, out)
+        span = times[last] - times[first]
+        np.testing.assert_allclose(sagittas[0], -(span**2) / 8.0 * acceleration, rtol=1e-9)
+        assert out[0] == pytest.approx(0.0, abs=1e-12)
+    fit_parabolas(path, times, bends, 0, 3, sagittas, out)
+    assert out[0] == pytest.approx(DEVIATION_RATIO * max(turns), rel=1e-9)
+    for piece, turn in ((0, turns[0]), (1, max(turns)), (2, turns[1])):
+        fit_parabolas(path, times, bends, piece, piece + 1, sagittas, out)
+        assert not sagittas.any()
+        assert out[0] == pytest.approx(DEVIATION_RATIO * turn, rel=1e-9)
         assert out[0] >= 5.0 / 8.0 * gaps[piece] ** 2
+
+
+def test_the_parabola_is_the_nearest_to_a_path_and_the_rest_is_its_deviation() -> None:
+    times, path = np.array([0.0, 0.3, 0.45, 0.8, 1.0]), np.zeros((5, 1, 3))
+    path[:, 0] = np.random.default_rng(4).normal(size=(5, 3))
+    heights = 4.0 * times * (1.0 - times)
+    apart = path[:, 0] - path[0, 0] - np.outer(times, path[-1, 0] - path[0, 0])
+    expected = np.linalg.lstsq(heights[:, None], apart, rcond=None)[0]
+    sagittas, out = np.empty((1, 3)), np.empty(1)
+    fit_parabolas(path, times, np.zeros_like(path), 0, 4, sagittas, out)
+    np.testing.assert_allclose(sagittas, expected, rtol=1e-9)
+    farthest = np.linalg.norm(apart - np.outer(heights, expected), axis=1).max()
+    assert out[0] == pytest.approx(farthest, rel=1e-9)
 
 
 def test_bends_point_to_where_the_path_turns() -> None:

@@ -17,12 +17,13 @@ from supple.verification.meshes import block
 MESH = block((3, 2, 2), (3.0, 2.0, 2.0))
 
 
-def hold_of(points: np.ndarray, at: np.ndarray) -> Hold:
-    """The hold of points at rest while the vertices are at a place."""
+def hold_of(points: np.ndarray, at: np.ndarray, bends: np.ndarray | None = None) -> Hold:
+    """The hold of points at rest while the vertices are near a place."""
     embedding = embed(MESH, points)
     spreads = np.full(len(points), math.inf)
     tets = MESH.tets.astype(np.int32)
-    limit_spreads(at, tets, MESH.shape_gradients, embedding.indices, spreads)
+    bends = np.zeros_like(at) if bends is None else bends
+    limit_spreads(at, bends, tets, MESH.shape_gradients, embedding.indices, spreads)
     return Hold(embedding.indices, embedding.weights, MESH.vertices, spreads)
 
 
@@ -97,6 +98,21 @@ def test_the_spread_that_is_held_is_what_gradients_leave() -> None:
     stretch = math.sqrt(1.0 - np.linalg.norm(centre.T @ centre - np.eye(3)))
     expected = (stretch - REST_DISTANCE_RATIO) / (0.5 * np.linalg.norm(high - low))
     assert hold.max_spreads[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_path_that_may_bend_to_either_side_holds_less() -> None:
+    """One vertex at rest may leave its place: gradients differ by that over the edge."""
+    inside = int(np.linalg.norm(MESH.vertices - [1.0, 1.0, 1.0], axis=1).argmin())
+    bends = np.zeros_like(MESH.vertices)
+    bends[inside, 0] = 0.1
+    points = MESH.vertices[[inside]]
+    hold = hold_of(points, MESH.vertices, bends)
+    touched = np.isin(MESH.tets, hold.nodes[0]).any(axis=1)
+    changes = np.where((MESH.tets == inside)[..., None], MESH.shape_gradients, 0.0).sum(axis=1)
+    half = np.linalg.norm(0.1 * abs(changes[touched]).max(axis=0))
+    expected = (1.0 - REST_DISTANCE_RATIO) / half
+    assert hold.max_spreads[0] == pytest.approx(expected, rel=1e-9)
+    assert hold_of(points, MESH.vertices, -bends).max_spreads[0] == hold.max_spreads[0]
 
 
 def test_parts_without_a_vertex_in_common_are_not_held() -> None:

@@ -142,7 +142,7 @@ def test_a_trajectory_of_many_positions_has_one_of_half_as_many():
     np.testing.assert_array_equal(coarser.times, times[which])
     assert coarser.vertices is not None
     np.testing.assert_array_equal(coarser.vertices[:, 0, 0], which)
-    assert coarser.coarser() is coarser
+    assert coarser.coarser() is coarser and coarser.finer is whole
     straight = Trajectory(places, times, True, (NOTHING, NOTHING), corners)
     assert straight.coarser() is straight
     unknown = Trajectory(places, times, False, (NOTHING, NOTHING)).coarser()
@@ -171,14 +171,13 @@ def test_tetrahedra_that_hardly_deform_hold_fine_parts_apart() -> None:
         corners = vertices if is_held else None
         return clearance.clearance_after(Trajectory(places, times, False, still, corners), 0.0)
 
-    assert left(0.1) == LEAST_CLEARANCE
+    at_rest, flat = body.mesh.vertices, body.mesh.vertices * [1.0, 1.0, 0.01]
+    for vertices, is_clear in ((at_rest, True), (flat, False)):
+        assert left(0.1) == LEAST_CLEARANCE
+        at = clearance.surface.body_points(vertices.T)
+        assert clearance.is_clear(at, NOTHING, vertices) == is_clear
     assert left(0.1, is_held=False) is None
     assert left(2.0) is None
-    still = np.stack([body.mesh.vertices] * 2)
-    flat = still * [1.0, 1.0, 0.01]
-    for vertices, is_clear in ((still, True), (flat, False)):
-        at = clearance.surface.body_points(vertices[0].T)
-        assert clearance.is_clear(at, NOTHING, vertices[0]) == is_clear
 
 
 def test_a_side_that_goes_through_the_other_one_and_back_is_seen():

@@ -234,11 +234,14 @@ def expected(
     radii: np.ndarray,
     can_collide: np.ndarray,
     extras: np.ndarray = NOTHING,
+    sagittas: np.ndarray | float = 0.0,
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     """The pairs whose distance at some moment is less than the sum of their radii and the extra
     one."""
-    widest = radii + 0.5 * extras.max()
-    places = [before + t * (after - before) for t in np.linspace(0.0, 1.0, MOMENTS)]
+    widest, moments = radii + 0.5 * extras.max(), np.linspace(0.0, 1.0, MOMENTS)
+    places = [
+        before + t * (after - before) + 4.0 * t * (1.0 - t) * sagittas for t in moments.tolist()
+    ]
     pairs: tuple[set[tuple[int, int]], set[tuple[int, int]]] = (set(), set())
     for i, k in _whose_boxes_meet(places, widest, EDGES, EDGES):
         a, b = EDGES[i], EDGES[k]
@@ -329,6 +332,42 @@ def test_what_all_do_together_adds_nothing() -> None:
         )
         == still
     )
+
+
+def test_on_parabolas_nothing_that_comes_near_is_missing(moved) -> None:
+    radii = near_ones(BROAD_PHASE_POINTS)
+    sagittas = np.random.default_rng(8).normal(scale=0.02, size=moved.shape)
+    sagittas[OWNERS == 2] += [0.0, 0.0, 0.4]
+    path = BROAD_PHASE_POINTS, moved, radii
+    found = as_sets(broad_phase().candidates(*path, sagittas=sagittas))
+    wanted, straight = expected(*path, ALL, sagittas=sagittas), expected(*path, ALL)
+    for some, needed, others in zip(found, wanted, straight, strict=True):
+        assert some >= needed
+        assert len(needed - others) > 10
+        assert len(some) < 4 * len(needed)
+
+
+def test_what_bends_alike_comes_no_nearer() -> None:
+    path = BROAD_PHASE_POINTS, BROAD_PHASE_POINTS, near_ones(BROAD_PHASE_POINTS)
+    alike = np.full_like(BROAD_PHASE_POINTS, 0.3)
+    assert as_sets(broad_phase().candidates(*path, sagittas=alike)) == as_sets(
+        broad_phase().candidates(*path)
+    )
+
+
+def test_parts_that_move_with_what_is_around_them_need_no_search() -> None:
+    """A sheet in which each strip goes further than the one before it."""
+    x, y = (grid.ravel() for grid in np.meshgrid(np.arange(41.0), np.arange(9.0), indexing="ij"))
+    points, corner = np.stack([x, y, 0.0 * x], axis=1), np.arange(360).reshape(40, 9)[:, :8].ravel()
+    quads = np.stack([corner, corner + 9, corner + 10, corner + 1], axis=1)
+    faces = np.concatenate([quads[:, :3], quads[:, [0, 2, 3]]]).astype(np.int32)
+    edges = np.asarray(kit.edges(np.asfortranarray(faces)))
+    group, may = np.zeros(len(points), dtype=int), np.ones((1, 1), dtype=bool)
+    trees, radii = BroadPhase(points, edges, faces, group, may), np.full(len(points), 0.01)
+    sheared = points + np.outer(points[:, 0], [0.0, 1.0, 1.0])
+    still = trees.sweep(points, points, radii).leaves
+    moving = trees.sweep(points, sheared, radii).leaves
+    assert 50 < len(still) <= len(moving) < 2 * len(still)
 
 
 def test_who_may_not_meet_does_not(moved) -> None:
@@ -438,9 +477,9 @@ class Watched(BroadPhase):
         self.looked_at += len(leaves)
         return super().among(swept, leaves)
 
-    def candidates(self, before: Any, after: Any, *radii: Any) -> Candidates:
+    def candidates(self, before: Any, after: Any, *radii: Any, **others: Any) -> Candidates:
         self.searches += 1
-        return super().candidates(before, after, *radii)
+        return super().candidates(before, after, *radii, **others)
 
 
 def plates(gaps: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
