@@ -306,13 +306,13 @@ class AutomaticStepper(TimeStepper):
         if clearance is None:
             return after
         vertices = [at.cpu().numpy() for at in self._contact_free.sampled_positions]
-        positions = np.stack([clearance.surface.body_points(at) for at in vertices])
+        positions = np.stack([clearance.surface.body_points(at) for at in vertices], axis=1)
         start, end = (
             clearance.colliders(before.colliders, before.frame, fraction) for fraction in (0.0, 1.0)
         )
         fractions = np.array(self._contact_free.sample_fractions)
-        is_linear, ends = after.substeps < len(positions), (start, end)
-        corners = np.stack([at.T for at in vertices])
+        is_linear, ends = after.substeps < len(fractions), (start, end)
+        corners = np.stack([at.T for at in vertices], axis=1)
         trajectory = Trajectory(positions, fractions, is_linear, ends, corners)
         left = clearance.clearance_after(trajectory, before.clearance)
         if left is None:

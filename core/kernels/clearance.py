@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Whether anything comes near within a frame, or leaves a straight path.
 
-A path is (K + 1, V, 3) positions in metres, with (K + 1,) times in frames, from 0 to 1.
+A path is (V, K + 1, 3) positions in metres, vertex by vertex, since pairs are scattered, with
+(K + 1,) times in frames, from 0 to 1.
 """
 
 from __future__ import annotations
@@ -83,30 +84,31 @@ def max_own_displacement(path: Any, first: int, last: int) -> float:
     """The largest displacement of the vertices of one object, from the first to before the last, in
     metres, less the mean of all."""
     farthest = 0.0
-    for k in range(1, len(path)):
+    for k in range(1, path.shape[1]):
         total = (0.0, 0.0, 0.0)
         for v in range(first, last):
-            total = advanced(total, 1.0, _displacement(path, 0, k, v))
+            total = advanced(total, 1.0, _displacement(path[v], 0, k))
         mean = scaled(1.0 / max(last - first, 1), total)
         for v in range(first, last):
-            farthest = max(farthest, _square(minus(_displacement(path, 0, k, v), mean)))
+            farthest = max(farthest, _square(minus(_displacement(path[v], 0, k), mean)))
     return math.sqrt(farthest)
 
 
 @compiled()
 def path_bends(path: Any, times: Any, out: Any) -> None:
-    """Write the (K + 1, V, 3) deviations of each vertex from the straight lines to its positions
+    """Write the (V, K + 1, 3) deviations of each vertex from the straight lines to its positions
     before and after, in metres; zero at both ends.
     """
-    for k in range(len(path)):
-        for v in range(path.shape[1]):
+    last = path.shape[1] - 1
+    for v in range(len(path)):
+        for k in range(last + 1):
             bend = (0.0, 0.0, 0.0)
-            if 0 < k < len(path) - 1:
+            if 0 < k < last:
                 ahead, behind = times[k + 1] - times[k], times[k] - times[k - 1]
-                rate = scaled(1.0 / ahead, _displacement(path, k, k + 1, v))
-                change = advanced(rate, -1.0 / behind, _displacement(path, k - 1, k, v))
+                rate = scaled(1.0 / ahead, _displacement(path[v], k, k + 1))
+                change = advanced(rate, -1.0 / behind, _displacement(path[v], k - 1, k))
                 bend = scaled(DEVIATION_RATIO * max(ahead, behind), change)
-            out[k, v, 0], out[k, v, 1], out[k, v, 2] = bend
+            out[v, k, 0], out[v, k, 1], out[v, k, 2] = bend
 
 
 @compiled()
@@ -120,19 +122,19 @@ def fit_parabolas(
     best by least squares.
 
     Args:
-        bends: (K + 1, V, 3) by ``path_bends``; zeros where all move linearly from each position to
+        bends: (V, K + 1, 3) by ``path_bends``; zeros where all move linearly from each position to
             the next.
     """
     span = times[last] - times[first]
-    for v in range(path.shape[1]):
-        start, displacement = vector_at(path[first], v), _displacement(path, first, last, v)
+    for v in range(len(path)):
+        start, displacement = vector_at(path[v], first), _displacement(path[v], first, last)
         weight, total = 0.0, (0.0, 0.0, 0.0)
         for k in range(first + 1, last):
             share = (times[k] - times[first]) / span
             height = 4.0 * share * (1.0 - share)
             secant = advanced(start, share, displacement)
             weight += height * height
-            total = advanced(total, height, minus(vector_at(path[k], v), secant))
+            total = advanced(total, height, minus(vector_at(path[v], k), secant))
         sagitta = scaled(1.0 / weight, total) if weight > 0.0 else total
         sagittas[v, 0], sagittas[v, 1], sagittas[v, 2] = sagitta
         sample_deviation = bend_deviation = 0.0
@@ -141,9 +143,9 @@ def fit_parabolas(
             parabola = advanced(
                 advanced(start, share, displacement), 4.0 * share * (1.0 - share), sagitta
             )
-            deviation = minus(vector_at(path[k], v), parabola)
+            deviation = minus(vector_at(path[v], k), parabola)
             sample_deviation = max(sample_deviation, _square(deviation))
-            bend_deviation = max(bend_deviation, _square(vector_at(bends[k], v)))
+            bend_deviation = max(bend_deviation, _square(vector_at(bends[v], k)))
         deviations[v] = math.sqrt(sample_deviation) + math.sqrt(bend_deviation)
 
 
@@ -152,6 +154,8 @@ def stay_separated(
     stencils: Any,
     paths: Any,
     bends: Any,
+    first: int,
+    last: int,
     rest: Any,
     object_of: Any,
     distances: Any,
@@ -165,8 +169,8 @@ def stay_separated(
     that hardly deform.
 
     Args:
-        paths: (V, K + 1, 3) positions in metres, vertex by vertex: pairs are scattered.
-        bends: (V, K + 1, 3) those of ``path_bends``, likewise.
+        paths, bends: (V, K + 1, 3), the latter by ``path_bends``.
+        first, last: indices of times, between which they are looked at.
         rest: (V, 3) where bodies are at rest.
         object_of: (V,) objects.
         distances: (O, O) how near those may come, in metres.
@@ -185,10 +189,10 @@ def stay_separated(
                 hold, rest, (a, b, c, d), are_edges, scratch[0], scratch[1]
             ):
                 continue
-            start = _corners(paths, 0, a, b, c, d)
+            start = _corners(paths, first, a, b, c, d)
             distance = distance_lower_bound(start, start, are_edges)
-            approach = _most_relative(paths, start, a, b, c, d, are_edges)
-            approach += _most_relative(bends, NO_POINTS, a, b, c, d, are_edges)
+            approach = _most_relative(paths, first, last, start, a, b, c, d, are_edges)
+            approach += _most_relative(bends, first, last, NO_POINTS, a, b, c, d, are_edges)
             # Most are farther apart than they come nearer.
             if distance > distances[object_of[a], object_of[d]] + approach:
                 continue
@@ -197,13 +201,13 @@ def stay_separated(
             )
             if distance > min_distance + approach:
                 continue
-            for piece in range(paths.shape[1] - 1):
+            for piece in range(first, last):
                 start = _corners(paths, piece, a, b, c, d)
                 end = _corners(paths, piece + 1, a, b, c, d)
-                first = _corners(bends, piece, a, b, c, d)
-                second = _corners(bends, piece + 1, a, b, c, d)
+                bend = _corners(bends, piece, a, b, c, d)
+                next_bend = _corners(bends, piece + 1, a, b, c, d)
                 least = min_distance + max(
-                    relative_move(first, are_edges), relative_move(second, are_edges)
+                    relative_move(bend, are_edges), relative_move(next_bend, are_edges)
                 )
                 if distance_lower_bound(start, end, are_edges) <= least and _approach(
                     start, end, are_edges, least
@@ -216,7 +220,7 @@ def stay_separated(
 
 @compiled()
 def _corners(paths: Any, index: int, a: int, b: int, c: int, d: int) -> Any:
-    """Return the places of four vertices at one of the times of (V, K + 1, 3) paths."""
+    """Return the places of four vertices at one of the times of paths."""
     return (
         vector_at(paths[a], index),
         vector_at(paths[b], index),
@@ -227,11 +231,11 @@ def _corners(paths: Any, index: int, a: int, b: int, c: int, d: int) -> Any:
 
 @compiled()
 def _most_relative(
-    paths: Any, origin: Any, a: int, b: int, c: int, d: int, are_edges: bool
+    paths: Any, first: int, last: int, origin: Any, a: int, b: int, c: int, d: int, are_edges: bool
 ) -> float:
-    """The largest ``relative_move`` of a pair from four points, of all times, in metres."""
+    """The largest ``relative_move`` of a pair from four points between two times, in metres."""
     most = 0.0
-    for index in range(paths.shape[1]):
+    for index in range(first, last + 1):
         at = _corners(paths, index, a, b, c, d)
         moves = (
             minus(at[0], origin[0]),
@@ -279,8 +283,9 @@ def min_clearances(
 
 
 @compiled()
-def _displacement(path: Any, first: int, last: int, v: int) -> Any:
-    return minus(vector_at(path[last], v), vector_at(path[first], v))
+def _displacement(positions: Any, first: int, last: int) -> Any:
+    """Return the displacement of one vertex between two of its (K + 1, 3) positions."""
+    return minus(vector_at(positions, last), vector_at(positions, first))
 
 
 @compiled()

@@ -43,19 +43,30 @@ class Hold(NamedTuple):
 
 @compiled(allocates=True)
 def limit_spreads(
-    at: Any, bends: Any, tets: Any, gradients: Any, nodes: Any, max_spreads: Any
+    paths: Any, bends: Any, tets: Any, gradients: Any, nodes: Any, max_spreads: Any
 ) -> None:
-    """Lower the (V,) largest spreads κ of held pairs to those near one state of the tetrahedra.
+    """Lower the (V,) largest spreads κ of held pairs to those on paths of the tetrahedra.
 
     Args:
-        at: (N, 3) vertices of tetrahedra, in metres.
-        bends: (N, 3) by which paths may leave these to either side, in metres.
+        paths: (N, K, 3) positions of vertices of tetrahedra, in metres.
+        bends: (N, K, 3) by which the paths may leave these to either side, in metres.
         tets: (M, 4) vertices.
         gradients: (M, 4, 3) of the shape functions at rest, in 1/m.
         nodes: as of ``Hold``.
     """
-    low, high = np.empty((len(at), 9)), np.empty((len(at), 9))
-    for n in range(len(at)):
+    low, high, centre = np.empty((len(paths), 9)), np.empty((len(paths), 9)), np.empty(9)
+    for index in range(paths.shape[1]):
+        _bound_gradients(paths, bends, index, tets, gradients, low, high)
+        for v in range(len(max_spreads)):
+            max_spreads[v] = min(max_spreads[v], _max_spread(nodes, low, high, v, centre))
+
+
+@compiled()
+def _bound_gradients(
+    paths: Any, bends: Any, index: int, tets: Any, gradients: Any, low: Any, high: Any
+) -> None:
+    """Write the (N, 9) least and largest deformation gradients of the tets at each vertex."""
+    for n in range(len(low)):
         for i in range(9):
             low[n, i], high[n, i] = math.inf, -math.inf
     for e in range(len(tets)):
@@ -63,15 +74,12 @@ def limit_spreads(
             for j in range(3):
                 value = bend = 0.0
                 for k in range(4):
-                    value += at[tets[e, k], i] * gradients[e, k, j]
-                    bend += bends[tets[e, k], i] * gradients[e, k, j]
+                    value += paths[tets[e, k], index, i] * gradients[e, k, j]
+                    bend += bends[tets[e, k], index, i] * gradients[e, k, j]
                 for k in range(4):
                     n = tets[e, k]
                     low[n, 3 * i + j] = min(low[n, 3 * i + j], value - abs(bend))
                     high[n, 3 * i + j] = max(high[n, 3 * i + j], value + abs(bend))
-    centre = np.empty(9)
-    for v in range(len(max_spreads)):
-        max_spreads[v] = min(max_spreads[v], _max_spread(nodes, low, high, v, centre))
 
 
 @compiled()

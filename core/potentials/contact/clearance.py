@@ -54,12 +54,12 @@ class Trajectory:
     """The trajectory of the vertices of bodies in a frame.
 
     Args:
-        positions: (K + 1, B, 3) vertices of their surfaces one after the other, in metres.
+        positions: (B, K + 1, 3) of the vertices of their surfaces, in metres.
         times: (K + 1,) in frames, from 0 to 1, at which they were there.
         is_linear: whether they moved linearly from each position to the next.
         colliders: (C, 3) vertices of colliders before and after, which move linearly.
-        vertices: (K + 1, N, 3) vertices of the tetrahedra, in metres; None if the parts that they
-            hold apart are not needed.
+        vertices: (N, K + 1, 3) positions of the vertices of the tetrahedra, in metres; None if the
+            parts that they hold apart are not needed.
         finer: the trajectory with all positions, where this one has every second of them.
     """
 
@@ -76,37 +76,36 @@ class Trajectory:
         if self.is_linear or len(self.times) <= MAX_COARSE_POSITIONS:
             return self
         indices = np.unique(np.append(np.arange(0, len(self.times), 2), len(self.times) - 1))
-        vertices = None if self.vertices is None else self.vertices[indices]
-        positions, times = self.positions[indices], self.times[indices]
+        vertices = None if self.vertices is None else self.vertices[:, indices]
+        positions, times = self.positions[:, indices], self.times[indices]
         return replace(self, positions=positions, times=times, vertices=vertices, finer=self)
 
-    def position_at(self, index: int) -> Points:
-        """(B + C, 3) the collision surface at one of the times."""
-        before, after = self.colliders
-        fraction = self.times[index]
-        return np.concatenate([self.positions[index], (1.0 - fraction) * before + fraction * after])
+    @cached_property
+    def paths(self) -> NDArray[np.float64]:
+        """(B + C, K + 1, 3) positions of the collision surface, in metres."""
+        (before, after), times = self.colliders, self.times[:, None]
+        moving = (1.0 - times) * before[:, None] + times * after[:, None]
+        return np.concatenate([self.positions, moving])
 
     @cached_property
     def bends(self) -> NDArray[np.float64]:
-        """Return the (K + 1, B + C, 3) deviations of vertices from the lines between positions,
-        in metres.
-        """
-        bodies = self.positions.shape[1]
-        out = np.zeros((len(self.times), bodies + len(self.colliders[0]), 3))
+        """(B + C, K + 1, 3) deviations of vertices from the lines between positions, in metres."""
+        out = np.zeros_like(self.paths)
         if not self.is_linear:
-            # Into whole arrays, with colliders or without: other layouts compile another loop.
-            bends = np.zeros_like(self.positions, shape=(len(out), bodies, 3))
-            path_bends(self.positions, self.times, bends)
-            out[:, :bodies] = bends
+            bodies = len(self.positions)
+            path_bends(self.paths[:bodies], self.times, out[:bodies])
         return out
+
+    def position_at(self, index: int) -> Points:
+        """(B + C, 3) the collision surface at one of the times."""
+        return np.ascontiguousarray(self.paths[:, index])
 
     def parabolas(self, first: int, last: int) -> tuple[Points, Values]:
         """Return the (B + C, 3) sagittas of parabolas between two of the times, and the (B + C,)
         possible deviations of vertices from these, both in metres (``fit_parabolas``).
         """
-        count = self.positions.shape[1] + len(self.colliders[0])
-        sagittas, deviations = np.zeros((count, 3)), np.zeros(count)
-        fit_parabolas(self.positions, self.times, self.bends, first, last, sagittas, deviations)
+        sagittas, deviations = np.empty((len(self.paths), 3)), np.empty(len(self.paths))
+        fit_parabolas(self.paths, self.times, self.bends, first, last, sagittas, deviations)
         return sagittas, deviations
 
 
@@ -183,7 +182,7 @@ class Clearance:
         # A larger search pays if a next frame of this kind can use its result.
         is_slow = approach < self.max_clearance and not needed_hold
         margin = RADIUS_MARGIN_RATIO if is_slow else 0.0
-        last = len(trajectory.positions) - 1
+        last = len(trajectory.times) - 1
         trajectory = self._without_translations(trajectory)
         candidates = self._collision_free_candidates(trajectory, 0, last, self._one_object, margin)
         if candidates is None:
@@ -199,14 +198,14 @@ class Clearance:
         """Whether nothing is near where (B, 3) and (C, 3) vertices of surfaces and (N, 3) of
         tetrahedra are, in metres."""
         self._hold = None
-        still, times = np.stack([bodies, bodies]), np.array([0.0, 1.0])
-        corners = None if vertices is None else np.stack([vertices, vertices])
+        still, times = np.stack([bodies, bodies], axis=1), np.array([0.0, 1.0])
+        corners = None if vertices is None else np.stack([vertices, vertices], axis=1)
         trajectory = Trajectory(still, times, True, (colliders, colliders), corners)
         return self._stay_clear(trajectory, self._broad_phase)
 
     def _stay_clear(self, trajectory: Trajectory, broad_phase: BroadPhase) -> bool:
         """Whether no pair of the broad phase came near."""
-        last = len(trajectory.positions) - 1
+        last = len(trajectory.times) - 1
         return self._collision_free_candidates(trajectory, 0, last, broad_phase) is not None
 
     def _without_translations(self, trajectory: Trajectory) -> Trajectory:
@@ -215,7 +214,7 @@ class Clearance:
         positions, bodies = trajectory.positions.copy(), len(self._collides_with_itself)
         for first, last in pairwise(self._offsets[: bodies + 1]):
             if last > first:
-                positions[:, first:last] -= positions[:, first:last].mean(axis=1, keepdims=True)
+                positions[first:last] -= positions[first:last].mean(axis=0)
         return replace(trajectory, positions=positions)
 
     def _max_own_displacement(self, trajectory: Trajectory) -> float:
@@ -234,7 +233,7 @@ class Clearance:
         """Whether different objects that can collide came near each other, by their swept boxes."""
         if len(self._nonempty) < 2:
             return False
-        last = len(trajectory.positions) - 1
+        last = len(trajectory.times) - 1
         deviation = float(np.linalg.norm(trajectory.bends, axis=2).max(initial=0.0))
         low, high = trajectory.position_at(0), trajectory.position_at(0)
         for index in range(1, last + 1):
@@ -299,13 +298,11 @@ class Clearance:
         self, candidates: Candidates, trajectory: Trajectory, first: int, last: int, hold: Hold
     ) -> bool:
         """The same, by the positions of this trajectory alone."""
-        path = [trajectory.position_at(index) for index in range(first, last + 1)]
-        bends = np.ascontiguousarray(trajectory.bends[first : last + 1].swapaxes(0, 1))
         separated = np.empty(CHUNKS, dtype=np.int64)
         use_threads(len(candidates), COLLISION_PAIRS_PER_THREAD)
         stay_separated(
             candidates.stencils(self.surface.edges, self.surface.triangles),
-            *(np.stack(path, axis=1), bends),
+            *(trajectory.paths, trajectory.bends, first, last),
             *(self.surface.rest, self.surface.object_of, self._distances),
             *(self.surface.are_joined, hold, separated),
         )
@@ -317,14 +314,13 @@ class Clearance:
         if vertices is None:
             return self._no_hold
         if self._hold is None:
-            places = np.ascontiguousarray(vertices)
-            bends = np.zeros_like(places)
+            paths = np.ascontiguousarray(vertices)
+            bends = np.zeros_like(paths)
             if not trajectory.is_linear:
-                path_bends(places, trajectory.times, bends)
+                path_bends(paths, trajectory.times, bends)
             max_spreads = np.full(len(self.surface.rest), math.inf)
             tets = self._tets, self._gradients
-            for at, bend in zip(places, bends, strict=True):
-                limit_spreads(at, bend, *tets, self._no_hold.nodes, max_spreads)
+            limit_spreads(paths, bends, *tets, self._no_hold.nodes, max_spreads)
             self._hold = self._no_hold._replace(max_spreads=max_spreads)
         return self._hold
 

@@ -44,7 +44,7 @@ def test_under_constant_acceleration_ways_bend_as_closed_forms_say(shares) -> No
     times, acceleration = np.array(shares), np.array([3.0, 4.0, 0.0])
     start, speed = np.array([1.0, 2.0, 3.0]), np.array([7.0, -8.0, 9.0])
     path = start + np.outer(times, speed) + 0.5 * np.outer(times**2, acceleration)
-    path, gaps = path[:, None], np.diff(times)
+    path, gaps = path[None], np.diff(times)
     turns = [5.0 * max(a, b) * 0.5 * (a + b) for a, b in pairwise(gaps)]
     bends, sagittas, out = np.full_like(path, np.nan), np.empty((1, 3)), np.empty(1)
     path_bends(path, times, bends)
@@ -63,10 +63,10 @@ def test_under_constant_acceleration_ways_bend_as_closed_forms_say(shares) -> No
 
 
 def test_the_parabola_is_the_nearest_to_a_path_and_the_rest_is_its_deviation() -> None:
-    times, path = np.array([0.0, 0.3, 0.45, 0.8, 1.0]), np.zeros((5, 1, 3))
-    path[:, 0] = np.random.default_rng(4).normal(size=(5, 3))
+    times, path = np.array([0.0, 0.3, 0.45, 0.8, 1.0]), np.zeros((1, 5, 3))
+    path[0] = np.random.default_rng(4).normal(size=(5, 3))
     heights = 4.0 * times * (1.0 - times)
-    apart = path[:, 0] - path[0, 0] - np.outer(times, path[-1, 0] - path[0, 0])
+    apart = path[0] - path[0, 0] - np.outer(times, path[0, -1] - path[0, 0])
     expected = np.linalg.lstsq(heights[:, None], apart, rcond=None)[0]
     sagittas, out = np.empty((1, 3)), np.empty(1)
     fit_parabolas(path, times, np.zeros_like(path), 0, 4, sagittas, out)
@@ -78,21 +78,21 @@ def test_the_parabola_is_the_nearest_to_a_path_and_the_rest_is_its_deviation() -
 def test_bends_point_to_where_the_path_turns() -> None:
     """Between unequal times, and none where a path begins and ends."""
     times, acceleration = np.array([0.0, 0.2, 0.3, 1.0]), np.array([3.0, -4.0, 12.0])
-    path = 0.5 * np.multiply.outer(times**2, np.stack([acceleration, 0.0 * acceleration]))
+    path = 0.5 * times[:, None] ** 2 * np.stack([acceleration, 0.0 * acceleration])[:, None]
     bends = np.full_like(path, np.nan)
     path_bends(path, times, bends)
     # The rates of the pieces are those of their middles.
     for index, (longer, middles) in enumerate(((0.2, 0.15), (0.7, 0.4)), start=1):
         expected = DEVIATION_RATIO * longer * middles * acceleration
-        np.testing.assert_allclose(bends[index], [expected, [0.0] * 3], rtol=1e-12)
-    assert not bends[[0, -1]].any()
+        np.testing.assert_allclose(bends[:, index], [expected, [0.0] * 3], rtol=1e-12)
+    assert not bends[:, [0, -1]].any()
 
 
 def test_the_own_way_is_that_of_the_vertex_that_leaves_the_others() -> None:
     still = np.random.default_rng(1).normal(size=(5, 3))
     as_a_whole = still + np.array([10.0, 0.0, 0.0])
     one_leaves = as_a_whole + np.array([[0, 0, 0], [0, 0, 0], [0, 4.0, 0], [0, 0, 0], [90, 0, 0]])
-    path = np.stack([still, one_leaves, as_a_whole])
+    path = np.stack([still, one_leaves, as_a_whole], axis=1)
     # Of four vertices the mean goes a quarter of the way; the fifth is another object's.
     assert max_own_displacement(path, 0, 4) == pytest.approx(3.0)
     assert max_own_displacement(path, 0, 2) == pytest.approx(0.0, abs=1e-12)
@@ -101,7 +101,7 @@ def test_the_own_way_is_that_of_the_vertex_that_leaves_the_others() -> None:
 def separated(path, bends, out) -> None:
     distances = np.full((2, 2), REACH)
     rest = (FIN, OBJECTS, distances, SEPARATE, no_hold(len(FIN)))
-    stay_separated(PAIRS, by_vertex(path), by_vertex(bends), *rest, out)
+    stay_separated(PAIRS, by_vertex(path), by_vertex(bends), 0, len(path) - 1, *rest, out)
 
 
 def by_vertex(path: np.ndarray) -> np.ndarray:
@@ -121,6 +121,19 @@ def test_a_pair_that_meets_on_its_last_piece_alone_is_seen_among_others(last) ->
     assert not are_apart((0.05, 0.1), (-0.05, 0.0), last)
     assert are_apart((0.05, 0.1), (-0.05, 0.0), (-0.05, 0.1))
     assert are_apart((0.05, 0.1), (-0.05, 0.0))
+
+
+def test_a_pair_is_looked_at_between_two_of_the_times_alone() -> None:
+    path = np.repeat(FIN[None], 5, axis=0)
+    path[:, 1] = [[-0.05, 0, 0], [-0.05, 0, 0], [0.05, 0, 0], [0.05, 0, 0], [0.05, 0, 0]]
+    bends = np.zeros_like(path)
+    bends[3, 1] = [-0.06, 0.0, 0.0]
+    paths, rest = (by_vertex(path), by_vertex(bends)), np.full((2, 2), REACH)
+    for first, last, is_apart in ((0, 1, 1), (0, 2, 0), (1, 2, 0), (2, 4, 0), (3, 4, 0), (4, 4, 1)):
+        out = np.empty(1, dtype=np.int64)
+        others = FIN, OBJECTS, rest, SEPARATE, no_hold(len(FIN))
+        stay_separated(PAIRS, *paths, first, last, *others, out)
+        assert out[0] == is_apart
 
 
 @pytest.mark.parametrize("index", [0, 1, 2])
@@ -165,7 +178,8 @@ def test_any_end_of_two_edges_that_bends_towards_the_other_counts(corner: int) -
     for bend, is_apart in ((0.0985, 1), (0.0995, 0)):
         bends[1, corner, 2] = bend
         out, paths = np.empty(1, dtype=np.int64), (by_vertex(path), by_vertex(bends))
-        stay_separated(BARS, *paths, places, objects, distances, SEPARATE, no_hold(4), out)
+        rest = places, objects, distances, SEPARATE, no_hold(4)
+        stay_separated(BARS, *paths, 0, 2, *rest, out)
         assert out[0] == is_apart
 
 

@@ -23,7 +23,10 @@ def hold_of(points: np.ndarray, at: np.ndarray, bends: np.ndarray | None = None)
     spreads = np.full(len(points), math.inf)
     tets = MESH.tets.astype(np.int32)
     bends = np.zeros_like(at) if bends is None else bends
-    limit_spreads(at, bends, tets, MESH.shape_gradients, embedding.indices, spreads)
+    # Beside two places of the whole at rest.
+    paths = np.stack([MESH.vertices, at, MESH.vertices + 5.0], axis=1)
+    every = np.stack([np.zeros_like(at), bends, np.zeros_like(at)], axis=1)
+    limit_spreads(paths, every, tets, MESH.shape_gradients, embedding.indices, spreads)
     return Hold(embedding.indices, embedding.weights, MESH.vertices, spreads)
 
 

@@ -36,7 +36,8 @@ def at_rest(clearance: Clearance) -> np.ndarray:
 
 
 def trajectory_of(places, colliders=(NOTHING, NOTHING), is_linear: bool = True) -> Trajectory:
-    return Trajectory(np.stack(places), np.linspace(0.0, 1.0, len(places)), is_linear, colliders)
+    times = np.linspace(0.0, 1.0, len(places))
+    return Trajectory(np.stack(places, axis=1), times, is_linear, colliders)
 
 
 def lifted(clearance: Clearance, heights) -> list[np.ndarray]:
@@ -133,15 +134,15 @@ def test_more_positions_tell_that_nothing_touched_and_are_looked_at_where_fewer_
 
 
 def test_a_trajectory_of_many_positions_has_one_of_half_as_many():
-    places = np.random.default_rng(2).normal(size=(14, 3, 3))
-    times, corners = np.linspace(0.0, 1.0, 14), np.arange(14.0)[:, None, None] * np.ones((14, 5, 3))
+    places = np.random.default_rng(2).normal(size=(3, 14, 3))
+    times, corners = np.linspace(0.0, 1.0, 14), np.arange(14.0)[:, None] * np.ones((5, 14, 3))
     whole = Trajectory(places, times, False, (NOTHING, NOTHING), corners)
     coarser = whole.coarser()
     which = [0, 2, 4, 6, 8, 10, 12, 13]
-    np.testing.assert_array_equal(coarser.positions, places[which])
+    np.testing.assert_array_equal(coarser.positions, places[:, which])
     np.testing.assert_array_equal(coarser.times, times[which])
     assert coarser.vertices is not None
-    np.testing.assert_array_equal(coarser.vertices[:, 0, 0], which)
+    np.testing.assert_array_equal(coarser.vertices[0, :, 0], which)
     assert coarser.coarser() is coarser and coarser.finer is whole
     straight = Trajectory(places, times, True, (NOTHING, NOTHING), corners)
     assert straight.coarser() is straight
@@ -166,9 +167,9 @@ def test_tetrahedra_that_hardly_deform_hold_fine_parts_apart() -> None:
         bent = body.mesh.vertices.copy()
         bent[:, 2] += strength * (bent[:, 0] ** 2 + 0.3 * bent[:, 0] * bent[:, 1])
         vertices = np.stack([body.mesh.vertices, bent, body.mesh.vertices])
-        places = np.stack([clearance.surface.body_points(at.T) for at in vertices])
+        places = np.stack([clearance.surface.body_points(at.T) for at in vertices], axis=1)
         times, still = np.array([0.0, 0.5, 1.0]), (NOTHING, NOTHING)
-        corners = vertices if is_held else None
+        corners = vertices.swapaxes(0, 1) if is_held else None
         return clearance.clearance_after(Trajectory(places, times, False, still, corners), 0.0)
 
     at_rest, flat = body.mesh.vertices, body.mesh.vertices * [1.0, 1.0, 0.01]
@@ -320,10 +321,10 @@ def test_a_collider_that_comes_is_seen_and_one_that_stays_away_is_not():
 
 def test_between_frames_colliders_go_straight_whatever_bodies_do():
     before, after = np.random.default_rng(3).normal(size=(2, 4, 3))
-    bodies = np.random.default_rng(4).normal(size=(3, 5, 3))
+    bodies = np.random.default_rng(4).normal(size=(5, 3, 3))
     trajectory = Trajectory(bodies, np.array([0.0, 0.2, 1.0]), False, (before, after))
     for index, expected in enumerate((before, before + 0.2 * (after - before), after)):
-        np.testing.assert_array_equal(trajectory.position_at(index)[:5], bodies[index])
+        np.testing.assert_array_equal(trajectory.position_at(index)[:5], bodies[:, index])
         np.testing.assert_allclose(trajectory.position_at(index)[5:], expected, rtol=1e-12)
 
 
