@@ -76,8 +76,9 @@ class Trajectory:
         if self.is_linear or len(self.times) <= MAX_COARSE_POSITIONS:
             return self
         indices = np.unique(np.append(np.arange(0, len(self.times), 2), len(self.times) - 1))
-        vertices = None if self.vertices is None else self.vertices[:, indices]
-        positions, times = self.positions[:, indices], self.times[indices]
+        # Other than by brackets, in the memory layout of the whole: loops are compiled for one.
+        vertices = None if self.vertices is None else self.vertices.take(indices, axis=1)
+        positions, times = self.positions.take(indices, axis=1), self.times[indices]
         return replace(self, positions=positions, times=times, vertices=vertices, finer=self)
 
     @cached_property
@@ -314,13 +315,12 @@ class Clearance:
         if vertices is None:
             return self._no_hold
         if self._hold is None:
-            paths = np.ascontiguousarray(vertices)
-            bends = np.zeros_like(paths)
+            bends = np.zeros_like(vertices)
             if not trajectory.is_linear:
-                path_bends(paths, trajectory.times, bends)
+                path_bends(vertices, trajectory.times, bends)
             max_spreads = np.full(len(self.surface.rest), math.inf)
             tets = self._tets, self._gradients
-            limit_spreads(paths, bends, *tets, self._no_hold.nodes, max_spreads)
+            limit_spreads(vertices, bends, *tets, self._no_hold.nodes, max_spreads)
             self._hold = self._no_hold._replace(max_spreads=max_spreads)
         return self._hold
 

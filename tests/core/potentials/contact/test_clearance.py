@@ -143,6 +143,7 @@ def test_a_trajectory_of_many_positions_has_one_of_half_as_many():
     np.testing.assert_array_equal(coarser.times, times[which])
     assert coarser.vertices is not None
     np.testing.assert_array_equal(coarser.vertices[0, :, 0], which)
+    assert coarser.positions.flags.c_contiguous and coarser.vertices.flags.c_contiguous
     assert coarser.coarser() is coarser and coarser.finer is whole
     straight = Trajectory(places, times, True, (NOTHING, NOTHING), corners)
     assert straight.coarser() is straight
@@ -166,10 +167,10 @@ def test_tetrahedra_that_hardly_deform_hold_fine_parts_apart() -> None:
     def left(strength: float, is_held: bool = True) -> float | None:
         bent = body.mesh.vertices.copy()
         bent[:, 2] += strength * (bent[:, 0] ** 2 + 0.3 * bent[:, 0] * bent[:, 1])
-        vertices = np.stack([body.mesh.vertices, bent, body.mesh.vertices])
+        vertices = [body.mesh.vertices, bent, body.mesh.vertices]
         places = np.stack([clearance.surface.body_points(at.T) for at in vertices], axis=1)
         times, still = np.array([0.0, 0.5, 1.0]), (NOTHING, NOTHING)
-        corners = vertices.swapaxes(0, 1) if is_held else None
+        corners = np.stack(vertices, axis=1) if is_held else None
         return clearance.clearance_after(Trajectory(places, times, False, still, corners), 0.0)
 
     at_rest, flat = body.mesh.vertices, body.mesh.vertices * [1.0, 1.0, 0.01]
