@@ -279,8 +279,6 @@ class Clearance:
         self, candidates: Candidates, trajectory: Trajectory, first: int, last: int
     ) -> bool:
         """Whether candidates stay separated between two times of a trajectory."""
-        if len(candidates) == 0:
-            return True
         # The search for parts that tetrahedra hold apart takes longer than the search for near
         # pairs, except on surfaces so fine that most of them is near other parts.
         is_fine = len(candidates) > FINE_RATIO * len(self.surface.triangles)
@@ -315,12 +313,13 @@ class Clearance:
         if vertices is None:
             return self._no_hold
         if self._hold is None:
-            bends = np.zeros_like(vertices)
+            paths = np.ascontiguousarray(vertices)
+            bends = np.zeros_like(paths)
             if not trajectory.is_linear:
-                path_bends(vertices, trajectory.times, bends)
+                path_bends(paths, trajectory.times, bends)
             max_spreads = np.full(len(self.surface.rest), math.inf)
             tets = self._tets, self._gradients
-            limit_spreads(vertices, bends, *tets, self._no_hold.nodes, max_spreads)
+            limit_spreads(paths, bends, *tets, self._no_hold.nodes, max_spreads)
             self._hold = self._no_hold._replace(max_spreads=max_spreads)
         return self._hold
 
