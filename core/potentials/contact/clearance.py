@@ -76,7 +76,7 @@ class Trajectory:
         if self.is_linear or len(self.times) <= MAX_COARSE_POSITIONS:
             return self
         indices = np.unique(np.append(np.arange(0, len(self.times), 2), len(self.times) - 1))
-        # Other than by brackets, in the memory layout of the whole: loops are compiled for one.
+        # Indexing would change the memory layout that loops are compiled for.
         vertices = None if self.vertices is None else self.vertices.take(indices, axis=1)
         positions, times = self.positions.take(indices, axis=1), self.times[indices]
         return replace(self, positions=positions, times=times, vertices=vertices, finer=self)

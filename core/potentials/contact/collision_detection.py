@@ -221,8 +221,7 @@ class BroadPhase:
 
     def _leaf_of(self, ranges: IndexPairs) -> NDArray[np.int32]:
         """Return the (P,) leaf of each part, by the (N, 2) range of each node."""
-        leaves = np.flatnonzero(self.ends == np.arange(len(self.ends)) + 1).astype(np.int32)
-        return np.repeat(leaves, np.diff(ranges[leaves], axis=1)[:, 0])
+        return np.repeat(self.leaves, np.diff(ranges[self.leaves], axis=1)[:, 0])
 
     def _build_trees(self, centres: Points, tree_of_face: NDArray[np.intp]) -> None:
         """Makes one tree after the other of (F, 3) centres of triangles."""
@@ -244,6 +243,8 @@ class BroadPhase:
         )
         #: (N,) node after the last one below each.
         self.ends = np.concatenate(ends).astype(np.int32)
+        #: (L,) nodes that are leaves.
+        self.leaves = np.flatnonzero(self.ends == np.arange(nodes) + 1).astype(np.int32)
         #: (N, 2) triangles of each node, in the order of leaves.
         self.ranges = np.concatenate(ranges).astype(np.int32)
         self._order = np.concatenate(orders)
@@ -374,11 +375,11 @@ class BroadPhase:
         groups, extras = self.trees.groups, self.trees.extras
         shifts[:, 3] = ratio * extras[groups[first], groups[second]]
         shifts[:, 4] = self._rest_dhats[groups[first], groups[second]]
-        nodes = leaf_boxes, boxes
-        leaves = self._leaf_pairs(
-            (boxes, leaf_boxes, leaf_motions), trajectories.queried_nodes, trees, shifts
+        nodes = boxes, leaf_boxes, leaf_motions
+        leaves = self._leaf_pairs(nodes, trajectories.queried_nodes, trees, shifts)
+        return Sweep(
+            trajectories, *moving, edges, faces, vertices, leaf_boxes, boxes, leaves, trees, shifts
         )
-        return Sweep(trajectories, *moving, edges, faces, vertices, *nodes, leaves, trees, shifts)
 
     def among(self, swept: Sweep, leaves: IndexPairs) -> Candidates:
         """The candidates in some of the leaves that overlap."""
@@ -533,11 +534,9 @@ class CachedPairs:
 def _least_of_leaves(values: Values, broad_phase: BroadPhase) -> Values:
     """Return for each node (N,) that is a leaf the least of (V,) values at its corners; zero for
     other nodes."""
-    ends, faces = broad_phase.ends, broad_phase.faces
-    leaves = np.flatnonzero(ends == np.arange(len(ends)) + 1)
-    least = np.zeros(len(ends))
+    leaves, least = broad_phase.leaves, np.zeros(len(broad_phase.ends))
     starts = broad_phase.ranges[leaves, 0]
-    least[leaves] = np.minimum.reduceat(values[faces].min(axis=1), starts)
+    least[leaves] = np.minimum.reduceat(values[broad_phase.faces].min(axis=1), starts)
     return least
 
 
