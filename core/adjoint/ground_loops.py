@@ -113,7 +113,7 @@ def trace_vertices(points: Any, starts: Any, velocities: Any, min_ratio: float, 
             points.point_compliance[p],
             points.distances[p],
         )
-        root = proximal(starts[j], compliance * points.weights[p] / distance, min_ratio)
+        root = proximal(starts[j], compliance * points.weights[p] / distance, min_ratio, 0.0)
         force = (root - starts[j]) * distance / compliance
         trace.normal[0, j, 1], trace.normal_forces[j] = root, force
         if len(trace.friction) == 0:

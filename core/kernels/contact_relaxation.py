@@ -64,7 +64,7 @@ def pressed_ratio(kind: int, start: float, stiffness: float) -> float:
     if start >= 1.0:
         return start
     if kind == GROUND:
-        return proximal(start, stiffness, MIN_DISTANCE_RATIO)
+        return proximal(start, stiffness, MIN_DISTANCE_RATIO, 0.0)
     return surface_proximal(start, stiffness)
 
 

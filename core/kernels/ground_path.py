@@ -16,10 +16,10 @@ import numpy as np
 from ..compiled import compiled
 from .barrier import barrier_from_log
 from .obstacles import (
+    add_force,
     at_point,
     ground_derivatives,
-    point_compliances,
-    scatter_force,
+    near_points,
     solve_normal_forces,
 )
 
@@ -141,11 +141,11 @@ def lift(
         tolerance: change of a height over its distance at which it ends.
     """
     corners, shares, distances = ground.corners, ground.shares, ground.distances
-    count = len(near)
+    count, pushed = len(near), near_points(ground, compliance, near)
     target = heights.astype(np.float64)
     for i in range(count):
-        scatter_force(-forces[near[i]], corners, shares, compliance, near[i], target)
-    solve_normal_forces(heights, ground, compliance, near, forces, MAX_SWEEPS, tolerance, None)
+        add_force(-forces[pushed.points[i]], pushed, i, target)
+    solve_normal_forces(heights, ground, pushed, forces, MAX_SWEEPS, tolerance, None)
     vertices, numbers = carriers(corners, compliance, near)
     ratios, stiffness = np.empty(count), np.empty(len(vertices))
     displacement = np.empty(len(vertices))
@@ -286,16 +286,17 @@ def solve_tangential_displacements(
         max_sweeps: through all points.
         tolerance: change of a displacement over its threshold at which it ends.
     """
-    corners, shares, start = ground.corners, ground.shares, friction.start
+    points, start = near_points(ground, compliance, near), friction.start
     limits, thresholds = friction.limits, friction.thresholds
-    point_compliance = point_compliances(corners, shares, compliance, near)
     for _ in range(max_sweeps):
         change = 0.0
         for i in range(len(near)):
-            p, mobility = near[i], point_compliance[i]
+            p, mobility = points.points[i], points.compliances[i]
             if mobility > 0.0:
-                pull_x = (at_point(x, corners, shares, p) - start[0, p]) / mobility + forces[0, p]
-                pull_y = (at_point(y, corners, shares, p) - start[1, p]) / mobility + forces[1, p]
+                apart_x = at_point(x, points.corners, points.shares, i) - start[0, p]
+                apart_y = at_point(y, points.corners, points.shares, i) - start[1, p]
+                pull_x = apart_x / mobility + forces[0, p]
+                pull_y = apart_y / mobility + forces[1, p]
                 size = math.sqrt(pull_x * pull_x + pull_y * pull_y)
                 ratio = 0.0
                 if size > 0.0:
@@ -306,8 +307,8 @@ def solve_tangential_displacements(
                 force_x, force_y = pull_x * (1.0 - ratio), pull_y * (1.0 - ratio)
                 more_x, more_y = force_x - forces[0, p], force_y - forces[1, p]
                 forces[0, p], forces[1, p] = force_x, force_y
-                scatter_force(-more_x, corners, shares, compliance, p, x)
-                scatter_force(-more_y, corners, shares, compliance, p, y)
+                add_force(-more_x, points, i, x)
+                add_force(-more_y, points, i, y)
                 change = max(change, mobility * (abs(more_x) + abs(more_y)) / thresholds[p])
         if change <= tolerance:
             break

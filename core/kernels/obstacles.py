@@ -65,10 +65,13 @@ def apply_contact_impulse(
         positions[axis, v] -= step * stopped
 
 
-# The Newton steps from its start value to the last bit of a float64.
-MAX_ITERATIONS = 7
+# The Newton steps from below the root to the last bit of a float64, and one from a guess.
+MAX_ITERATIONS = 8
 # A change by less than this ratio of the height ends them; the next is its square.
 TOLERANCE_RATIO = 1e-9
+# A first change by more than this ratio of how far a guess is from both ends: the root without the
+# logarithm is then nearer.
+MAX_CHANGE_RATIO = 0.1
 
 #: β'(u) and β''(u) by u and its logarithm.
 ground_derivatives = compiled()(derivatives_from_log)
@@ -100,7 +103,7 @@ def apply_barrier(
         v, distance = vertices[i], distances[i]
         start = (positions[2, v] - height) / distance
         if start < 1.0:
-            ratio = proximal(start, step * impulse_times[v] * stiffness[i], min_ratio)
+            ratio = proximal(start, step * impulse_times[v] * stiffness[i], min_ratio, 0.0)
             raised = height + ratio * distance
             speed_change = (raised - positions[2, v]) / step
             positions[2, v] = raised
@@ -111,30 +114,42 @@ def apply_barrier(
 
 
 @compiled()
-def proximal(start: Any, stiffness: Any, min_ratio: float) -> Any:
-    """See ``barrier_step.barrier_proximal``."""
+def proximal(start: Any, stiffness: Any, min_ratio: float, guess: Any) -> Any:
+    """See ``obstacles.barrier_proximal``. Newton's method begins at ``guess`` if that is above zero.
+    From above the root its first step leads below, since the function is concave."""
     start = min(start, 1.0)
+    ratio = min(guess, 1.0)
+    if not ratio > 0.0:
+        ratio = below_root(start, stiffness, min_ratio)
+    for _ in range(MAX_ITERATIONS):
+        first, second = ground_derivatives(ratio, math.log(ratio))
+        change = (ratio - start + stiffness * first) / (1.0 + stiffness * second)
+        is_near = abs(change) < MAX_CHANGE_RATIO * min(ratio, 1.0 - ratio)
+        ratio = min(1.0, ratio - change)
+        if not is_near:
+            ratio = max(ratio, below_root(start, stiffness, min_ratio))
+        elif abs(change) < TOLERANCE_RATIO * ratio:
+            break
+    return ratio
+
+
+@compiled()
+def below_root(start: Any, stiffness: Any, min_ratio: float) -> Any:
+    """The root without the logarithm, which lies below the true one."""
     half = 2.0 * stiffness - start
     root = math.sqrt(max(0.0, half * half + 4.0 * stiffness * (1.0 - stiffness)))
     if half > 0.0:
         ratio = 2.0 * stiffness / (half + root)
     else:
         ratio = (root - half) / max(0.5, 2.0 * (1.0 - stiffness))
-    ratio = min(1.0, max(min_ratio, ratio))
-    for _ in range(MAX_ITERATIONS):
-        first, second = ground_derivatives(ratio, math.log(ratio))
-        change = (ratio - start + stiffness * first) / (1.0 + stiffness * second)
-        ratio = min(1.0, ratio - change)
-        if abs(change) < TOLERANCE_RATIO * ratio:
-            break
-    return ratio
+    return min(1.0, max(min_ratio, ratio))
 
 
 @compiled(parallel=True)
 def proximal_of_each(start: Any, stiffness: Any, min_ratio: float, out: Any) -> None:
     """``proximal`` of (S,) vertices."""
     for i in shared_range(len(out)):
-        out[i] = proximal(start[i], stiffness[i], min_ratio)
+        out[i] = proximal(start[i], stiffness[i], min_ratio, 0.0)
 
 
 PLANE, BALL = 0, 1
@@ -257,14 +272,6 @@ def at_point(values: Any, corners: Any, shares: Any, p: Any) -> Any:
 
 
 @compiled()
-def scatter_force(force: Any, corners: Any, shares: Any, compliance: Any, p: Any, out: Any) -> None:
-    """Adds the displacements by a force on point p to (N,) values of vertices."""
-    for k in range(4):
-        v = corners[p, k]
-        out[v] += shares[p, k] * compliance[v] * force
-
-
-@compiled()
 def compliance_at(corners: Any, shares: Any, compliance: Any, p: Any) -> Any:
     """The displacement of point p by a unit force on it."""
     total = 0.0
@@ -273,13 +280,58 @@ def compliance_at(corners: Any, shares: Any, compliance: Any, p: Any) -> Any:
     return total
 
 
+class NearPoints(NamedTuple):
+    """K points near the ground, as sweeps read them.
+
+    Args:
+        points: (K,) of all.
+        corners, shares: (K, 4) as of ``EmbeddedGround``.
+        moves: (K, 4) displacements of the corners by a unit force on a point, in m/N.
+        compliances: (K,) displacements of points by a unit force on them, in m/N.
+    """
+
+    points: Any
+    corners: Any
+    shares: Any
+    moves: Any
+    compliances: Any
+
+
+# Points that follow each other in sweeps come from so many parts of all of them. A processor then
+# works on several at once; sweeps over the 1681 points of a sheet take 0.7 times as long.
+PARTS = 4
+
+
 @compiled(allocates=True)
-def point_compliances(corners: Any, shares: Any, compliance: Any, near: Any) -> Any:
-    """``compliance_at`` of each point that is near."""
-    out = np.empty(len(near), compliance.dtype)
-    for i in range(len(near)):
-        out[i] = compliance_at(corners, shares, compliance, near[i])
-    return out
+def near_points(ground: Any, compliance: Any, near: Any) -> Any:
+    """Return the (K,) points ``near``, in an order in which few share vertices with the one before.
+
+    Args:
+        ground: ``EmbeddedGround``.
+        compliance: (N,) of each vertex in m/N; zero holds it.
+    """
+    count, kind = len(near), compliance.dtype
+    points, corners = np.empty_like(near), np.empty((count, 4), ground.corners.dtype)
+    shares, moves = np.empty((count, 4), kind), np.empty((count, 4), kind)
+    compliances, row, stride = np.empty(count, kind), 0, (count + PARTS - 1) // PARTS
+    for first in range(stride):
+        for i in range(first, count, stride):
+            p, total = near[i], 0.0
+            for k in range(4):
+                v, share = ground.corners[p, k], ground.shares[p, k]
+                corners[row, k], shares[row, k], moves[row, k] = v, share, share * compliance[v]
+                total += share * share * compliance[v]
+            points[row], compliances[row] = p, total
+            row += 1
+    return NearPoints(points, corners, shares, moves, compliances)
+
+
+@compiled(inline=True)
+def add_force(force: Any, points: Any, i: Any, out: Any) -> None:
+    """Adds the displacements by a force on the ith of some ``NearPoints`` to (N,) values of
+    vertices."""
+    for k in range(4):
+        out[points.corners[i, k]] += points.moves[i, k] * force
 
 
 @compiled()
@@ -321,8 +373,7 @@ def find_points_near_ground(heights: Any, ground: Any, groups: Any, forces: Any,
 def solve_normal_forces(
     heights: Any,
     ground: Any,
-    compliance: Any,
-    near: Any,
+    points: Any,
     forces: Any,
     max_sweeps: int,
     tolerance: float,
@@ -335,38 +386,42 @@ def solve_normal_forces(
 
     Args:
         ground: ``EmbeddedGround``.
-        compliance: (N,) c of each vertex in m/N; zero holds it.
-        near: (K,) points that may be in contact.
+        points: the K ``NearPoints`` that may be in contact.
         forces: (S,) in newtons; they are changed.
         max_sweeps: through all of them.
         tolerance: change of a height over its distance at which it ends.
         trace: the ``SweepTrace`` that records each sweep, or None.
     """
-    corners, shares, weights = ground.corners, ground.shares, ground.weights
-    distances, level, min_ratio = ground.distances, ground.height, ground.min_ratio
-    point_compliance = point_compliances(corners, shares, compliance, near)
+    corners, shares, level, min_ratio = points.corners, points.shares, ground.height, ground.min_ratio
+    count, kind = len(points.points), points.compliances.dtype
+    # The changes of ratios by a unit force, and by that of the barrier.
+    mobilities, stiffness = np.empty(count, kind), np.empty(count, kind)
+    for i in range(count):
+        p = points.points[i]
+        mobilities[i] = points.compliances[i] / ground.distances[p]
+        stiffness[i] = mobilities[i] * ground.weights[p]
     sweep, only_grow = 0, False
     while True:
         change, is_below = 0.0, False
-        for i in range(len(near)):
-            p, mobility = near[i], point_compliance[i]
+        for i in range(count):
+            p, mobility = points.points[i], mobilities[i]
             if mobility > 0.0:
-                distance, before = distances[p], forces[p]
-                ratio = (at_point(heights, corners, shares, p) - level) / distance
+                before = forces[p]
+                ratio = (at_point(heights, corners, shares, i) - level) / ground.distances[p]
                 is_below = is_below or ratio <= 0.0
-                start = ratio - mobility * before / distance
+                start = ratio - mobility * before
                 force, root = 0.0, 1.0
                 if start < 1.0:
-                    root = proximal(start, mobility * weights[p] / distance, min_ratio)
-                    force = (root - start) * distance / mobility
+                    root = proximal(start, stiffness[i], min_ratio, ratio)
+                    force = (root - start) / mobility
                 if only_grow:
                     force = max(force, before)
                 if trace is not None:
                     trace.normal[sweep, i, 0], trace.normal[sweep, i, 1] = before, root
                 if force != before:
                     forces[p] = force
-                    scatter_force(force - before, corners, shares, compliance, p, heights)
-                    change = max(change, abs(mobility * (force - before)) / distance)
+                    add_force(force - before, points, i, heights)
+                    change = max(change, abs(mobility * (force - before)))
         sweep += 1
         if trace is not None:
             trace.counts[1], trace.counts[2] = sweep, trace.counts[2] + only_grow
@@ -544,10 +599,11 @@ def apply_ground_barrier(
     Args:
         motion, ground, groups: ``Motion``, ``EmbeddedGround`` and ``PointGroups``.
         coefficients, forces: ``GroundCoefficients`` and ``PointForces``.
-        compliance, near: (N,) and (S,) to work with.
+        compliance, near: (N,) and (S,) to work with; the latter begins with the points near in the
+            end, in the order of the trace.
         trace: ``SweepTrace`` or None.
     """
-    corners, shares, step = ground.corners, ground.shares, motion.step
+    corners, step = ground.corners, motion.step
     heights, vertical = motion.positions[2], motion.velocities[2]
     impulse_times, inverse_mass, normal = motion.impulse_times, motion.inverse_mass, forces.normal
     near = near[: find_points_near_ground(heights, ground, groups, forces, near)]
@@ -558,26 +614,28 @@ def apply_ground_barrier(
         for k in range(4):
             v = corners[p, k]
             compliance[v] = step * impulse_times[v] * inverse_mass[v]
-    for p in near:
+    points = near_points(ground, compliance, near)
+    near[:] = points.points
+    for i in range(len(near)):
         # Points are mostly pushed as in the previous step.
-        scatter_force(normal[p], corners, shares, compliance, p, heights)
-    tolerance = HEIGHT_TOLERANCE_RATIO
-    solve_normal_forces(heights, ground, compliance, near, normal, MAX_SWEEPS, tolerance, trace)
-    for p in near:
-        if normal[p] > 0.0:
-            scatter_force(normal[p] / step, corners, shares, compliance, p, vertical)
+        add_force(normal[near[i]], points, i, heights)
+    solve_normal_forces(
+        heights, ground, points, normal, MAX_SWEEPS, HEIGHT_TOLERANCE_RATIO, trace
+    )
+    for i in range(len(near)):
+        if normal[near[i]] > 0.0:
+            add_force(normal[near[i]] / step, points, i, vertical)
     if coefficients.act:
-        apply_friction(motion, ground, coefficients, forces, compliance, near, trace)
+        apply_friction(motion, ground.distances, coefficients, forces, points, trace)
 
 
 @compiled(allocates=True)
 def apply_friction(
     motion: Any,
-    ground: Any,
+    distances: Any,
     coefficients: Any,
     forces: Any,
-    compliance: Any,
-    near: Any,
+    points: Any,
     trace: Any,
 ) -> None:
     """Lets Coulomb friction slow the points that the ground pushes.
@@ -585,40 +643,39 @@ def apply_friction(
     Points that the static coefficient does not stop slide, and are slowed by the kinetic one.
 
     Args:
-        compliance: (N,) of each vertex in metres a newton over the step.
-        near: (K,) points that may be in contact.
+        distances: (S,) activation distances in metres.
+        points: the K ``NearPoints`` that may be in contact, by compliances over the step.
         trace: ``SweepTrace`` or None.
     """
-    corners, shares, distances = ground.corners, ground.shares, ground.distances
-    static, kinetic, velocities = coefficients.static, coefficients.kinetic, motion.velocities
+    static, kinetic, near = coefficients.static, coefficients.kinetic, points.points
     normal, friction, step = forces.normal, forces.friction, motion.step
-    point_compliance = point_compliances(corners, shares, compliance, near)
-    limits, kinetic_is_lower = np.empty(len(near), compliance.dtype), False
+    limits, kinetic_is_lower = np.empty(len(near), points.compliances.dtype), False
     for i in range(len(near)):
         p = near[i]
         limits[i] = static[p] * normal[p]
         kinetic_is_lower = kinetic_is_lower or kinetic[p] < static[p]
-        apply_tangential_force(motion, ground, compliance, p, friction[p, 0], friction[p, 1])
+        slow_point(motion, points, i, friction[p, 0], friction[p, 1])
     sweeps = MAX_STICKING_SWEEPS if kinetic_is_lower else MAX_SWEEPS
-    solve_friction(
-        sweeps, limits, motion, ground, compliance, near, point_compliance, friction, trace
-    )
+    solve_friction(sweeps, limits, motion, distances, points, friction, trace)
     if trace is not None:
         trace.counts[4] = trace.counts[3]
     any_slides = False
     for i in range(len(near)):
         p = near[i]
         if kinetic_is_lower and kinetic[p] < static[p]:
-            x = at_point(velocities[0], corners, shares, p)
-            y = at_point(velocities[1], corners, shares, p)
+            x, y = velocity_at(motion, points, i)
             if step * math.sqrt(x * x + y * y) > SLIDING_RATIO * distances[p]:
                 limits[i], any_slides = kinetic[p] * normal[p], True
                 if trace is not None:
                     trace.slides[i] = True
     if any_slides:
-        solve_friction(
-            MAX_SWEEPS, limits, motion, ground, compliance, near, point_compliance, friction, trace
-        )
+        solve_friction(MAX_SWEEPS, limits, motion, distances, points, friction, trace)
+    # Vertices moved on by their old velocity; undo the displacement that friction stopped.
+    for i in range(len(near)):
+        p = near[i]
+        if friction[p, 0] != 0.0 or friction[p, 1] != 0.0:
+            add_force(friction[p, 0], points, i, motion.positions[0])
+            add_force(friction[p, 1], points, i, motion.positions[1])
 
 
 @compiled()
@@ -626,10 +683,8 @@ def solve_friction(
     max_sweeps: int,
     limits: Any,
     motion: Any,
-    ground: Any,
-    compliance: Any,
-    near: Any,
-    point_compliance: Any,
+    distances: Any,
+    points: Any,
     friction: Any,
     trace: Any,
 ) -> None:
@@ -637,24 +692,21 @@ def solve_friction(
 
     Args:
         max_sweeps: through all points.
-        point_compliance: (K,) of the points near.
         friction: (S, 2) forces so far; they are changed.
-        trace: ``SweepTrace`` or None.
+        distances, points, trace: as of ``apply_friction``.
     """
-    corners, shares, distances = ground.corners, ground.shares, ground.distances
-    velocities, step = motion.velocities, motion.step
     for _ in range(max_sweeps):
         change = 0.0
-        for i in range(len(near)):
-            p = near[i]
+        for i in range(len(limits)):
+            p = points.points[i]
             limit, before_x, before_y = limits[i], friction[p, 0], friction[p, 1]
             if trace is not None:
                 record = trace.friction[trace.counts[3], i]
                 record[0], record[1] = before_x, before_y
             if limit > 0.0 or before_x != 0.0 or before_y != 0.0:
-                speed_compliance = point_compliance[i] / step
-                x = before_x - at_point(velocities[0], corners, shares, p) / speed_compliance
-                y = before_y - at_point(velocities[1], corners, shares, p) / speed_compliance
+                compliance, (x, y) = points.compliances[i], velocity_at(motion, points, i)
+                x = before_x - x * motion.step / compliance
+                y = before_y - y * motion.step / compliance
                 if trace is not None:
                     record[2], record[3] = x, y
                 size = math.sqrt(x * x + y * y)
@@ -662,28 +714,26 @@ def solve_friction(
                     x, y = x * (limit / size), y * (limit / size)
                 friction[p, 0], friction[p, 1] = x, y
                 x, y = x - before_x, y - before_y
-                apply_tangential_force(motion, ground, compliance, p, x, y)
-                change = max(change, speed_compliance * step * (abs(x) + abs(y)) / distances[p])
+                slow_point(motion, points, i, x, y)
+                change = max(change, compliance * (abs(x) + abs(y)) / distances[p])
         if trace is not None:
             trace.counts[3] += 1
         if change <= HEIGHT_TOLERANCE_RATIO:
             break
 
 
-@compiled()
-def apply_tangential_force(
-    motion: Any, ground: Any, compliance: Any, p: Any, x: Any, y: Any
-) -> None:
-    """Lets a horizontal force on point p act over a step."""
-    corners, shares = ground.corners, ground.shares
-    positions, velocities, step = motion.positions, motion.velocities, motion.step
-    for k in range(4):
-        v = corners[p, k]
-        share = shares[p, k] * compliance[v]
-        positions[0, v] += share * x
-        positions[1, v] += share * y
-        velocities[0, v] += share / step * x
-        velocities[1, v] += share / step * y
+@compiled(inline=True)
+def velocity_at(motion: Any, points: Any, i: Any) -> Any:
+    """The horizontal velocity of the ith of some ``NearPoints``, in m/s."""
+    x = at_point(motion.velocities[0], points.corners, points.shares, i)
+    return x, at_point(motion.velocities[1], points.corners, points.shares, i)
+
+
+@compiled(inline=True)
+def slow_point(motion: Any, points: Any, i: Any, x: Any, y: Any) -> None:
+    """Lets a horizontal force on the ith of some ``NearPoints`` change velocities over a step."""
+    add_force(x / motion.step, points, i, motion.velocities[0])
+    add_force(y / motion.step, points, i, motion.velocities[1])
 
 
 @compiled()

@@ -13,6 +13,7 @@ from torch import Tensor
 from supple.core import Contact, Ground, Scene, Simulator, SoftBody, TetMesh
 from supple.core.integrators import ImplicitEuler, Integrator, SymplecticEuler
 from supple.core.kernels.barrier import barrier_derivative
+from supple.core.kernels.obstacles import EmbeddedGround, near_points, proximal
 from supple.core.materials import StableNeoHookean
 from supple.core.obstacles import (
     Ball,
@@ -24,6 +25,7 @@ from supple.core.obstacles import (
     ProjectionStep,
     Surface,
     barrier_proximal,
+    smallest_ratio,
 )
 from supple.core.potentials import GroundBarrier
 from supple.core.potentials.ground import EmbeddedPoints
@@ -161,6 +163,32 @@ def test_the_proximal_root_is_exact_from_far_below_to_the_edge(stiffness: float)
     scale = root.abs() + start.abs() + (weight * barrier_derivative(root)).abs()
     assert ((root > 0) & (root <= 1)).all()
     assert float((residual / scale).abs().max()) < 1e-9
+
+
+@pytest.mark.parametrize("stiffness", [1e-12, 1e-6, 1e-2, 0.3, 1.0, 3.0, 1e2, 1e6])
+def test_the_proximal_root_does_not_depend_on_the_guess(stiffness: float) -> None:
+    least = smallest_ratio(torch.float64)
+    for start in (-1e6, -1.0, -1e-3, 0.0, 0.1, 0.5, 0.9, 0.999):
+        root = proximal(start, stiffness, least, 0.0)
+        for guess in (-1.0, 1e-12, 1e-6, 1e-3, 0.5 * root, 0.99 * root, 1.01 * root, 0.3, 1.0, 2.0):
+            assert proximal(start, stiffness, least, guess) == pytest.approx(root, rel=1e-9)
+
+
+def test_points_near_the_ground_are_taken_once_each_and_few_after_a_neighbour() -> None:
+    random = np.random.default_rng(4)
+    corners = random.integers(0, 12, (30, 4)).astype(np.int32)
+    shares, compliance = random.random((30, 4)), random.random(12)
+    ground = EmbeddedGround(corners, shares, np.ones(30), np.ones(30), 0.0, 1e-9)
+    near = np.arange(3, 22, dtype=np.int32)
+    points = near_points(ground, compliance, near)
+    assert sorted(points.points) == near.tolist()
+    assert np.abs(np.diff(points.points.astype(int))).min() > 1
+    for row, p in enumerate(points.points):
+        own = shares[p] * compliance[corners[p]]
+        assert points.moves[row] == pytest.approx(own)
+        assert points.compliances[row] == pytest.approx(own @ shares[p])
+        assert (points.corners[row] == corners[p]).all()
+        assert (points.shares[row] == shares[p]).all()
 
 
 @pytest.mark.parametrize("speed", [-0.1, -10.0, -1000.0])
