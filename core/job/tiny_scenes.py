@@ -90,6 +90,13 @@ def clearance() -> None:
     # In more steps than positions are sampled: between samples, vertices move on curves.
     scene = Scene(bodies, gravity=(0.0, 0.0, 0.0), contact=Contact())
     _simulate(scene, Automatic(), 2 * MAX_SAMPLES)
+    # A surface within one tetrahedron, which holds all of its parts apart while it turns fast.
+    tet = _tet().mesh
+    assert isinstance(tet, TetMesh)
+    inside = 0.5 * (tet.vertices + tet.vertices.mean(axis=0))
+    held = ContactSurface(inside, tet.surface, embed(tet, inside))
+    turning = replace(_tet(), contact_surface=held, angular_velocity=(0.0, 0.0, 30.0))
+    _simulate(Scene([turning], gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic())
     # Near enough for the search for parts that tetrahedra hold apart.
     _touch(Automatic())
 

@@ -22,7 +22,7 @@ from .continuous_collision import (
     separation,
     stencil,
 )
-from .held_pairs import is_held, is_in_held_tet
+from .held_pairs import is_held
 from .rest_distance import activation_distance
 
 NO_POINTS = ((0.0, 0.0, 0.0),) * 4
@@ -163,7 +163,8 @@ def stay_separated(
     hold: Any,
     out: Any,
 ) -> None:
-    """Write for each chunk of the pairs (S,) 1 where all stay separated on their paths, else 0.
+    """Write for each chunk of the pairs (S,) 1 where all stay separated on their paths, else 0;
+    chunks with 1 are left as they are.
 
     The motion that both parts of a pair have in common brings them no nearer, nor do tetrahedra
     that hardly deform.
@@ -179,12 +180,12 @@ def stay_separated(
     """
     count = len(stencils.edge_edges) + len(stencils.face_vertices)
     for chunk in shared_range(len(out)):
+        if out[chunk] == 1:
+            continue
         out[chunk], most = 1, 4 * hold.nodes.shape[1]
         scratch = np.empty(most, np.int32), np.empty(most)
         for k in range(chunk, count, len(out)):
             a, b, c, d, are_edges = stencil(stencils, k)
-            if is_in_held_tet(hold, a, b, c, d):
-                continue
             if object_of[a] == object_of[d] and is_held(
                 hold, rest, (a, b, c, d), are_edges, scratch[0], scratch[1]
             ):

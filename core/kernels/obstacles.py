@@ -392,7 +392,12 @@ def solve_normal_forces(
         tolerance: change of a height over its distance at which it ends.
         trace: the ``SweepTrace`` that records each sweep, or None.
     """
-    corners, shares, level, min_ratio = points.corners, points.shares, ground.height, ground.min_ratio
+    corners, shares, level, min_ratio = (
+        points.corners,
+        points.shares,
+        ground.height,
+        ground.min_ratio,
+    )
     count, kind = len(points.points), points.compliances.dtype
     # The changes of ratios by a unit force, and by that of the barrier.
     mobilities, stiffness = np.empty(count, kind), np.empty(count, kind)
@@ -619,9 +624,7 @@ def apply_ground_barrier(
     for i in range(len(near)):
         # Points are mostly pushed as in the previous step.
         add_force(normal[near[i]], points, i, heights)
-    solve_normal_forces(
-        heights, ground, points, normal, MAX_SWEEPS, HEIGHT_TOLERANCE_RATIO, trace
-    )
+    solve_normal_forces(heights, ground, points, normal, MAX_SWEEPS, HEIGHT_TOLERANCE_RATIO, trace)
     for i in range(len(near)):
         if normal[near[i]] > 0.0:
             add_force(normal[near[i]] / step, points, i, vertical)

@@ -20,7 +20,7 @@ from ...kernels.clearance import (
     path_bends,
     stay_separated,
 )
-from ...kernels.held_pairs import Hold, limit_spreads
+from ...kernels.held_pairs import Hold, leaf_spreads, limit_spreads
 from ...kernels.rest_distance import SEARCH_RADIUS_RATIO
 from ...scene.collision_points import contact_distances
 from ...scene.scene import Scene
@@ -30,6 +30,8 @@ from .collision_detection import (
     BroadPhase,
     Candidates,
     Detection,
+    IndexPairs,
+    pair_keys,
 )
 from .surface import CollisionSurface, Points, Values
 
@@ -44,6 +46,10 @@ MAX_COARSE_POSITIONS = 9
 LEAST_CLEARANCE = 1e-300
 # A surface with more pairs a triangle that may come near each other is fine.
 FINE_RATIO = 4.0
+# The least pairs of leaves of a thread.
+LEAF_PAIRS_PER_THREAD = 20
+# To bound the deformation of so many tetrahedra takes as long as to search a pair of leaves.
+TETS_PER_LEAF_PAIR = 20.0
 # The largest deviation of a trajectory from its secant, and the largest mean displacement, in mean
 # edges; otherwise it is split. The two halves of a cape's sweep have an eighth of the pairs.
 MAX_DEVIATION_RATIO, MAX_DISPLACEMENT_RATIO = 0.25, 0.5
@@ -148,12 +154,19 @@ class Clearance:
         self._nonempty = np.flatnonzero(counts)
         starts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
         tets = [mesh.tets + start for mesh, start in zip(meshes, starts, strict=False)]
-        self._tets = np.concatenate(tets).astype(np.int32)
-        self._gradients = np.concatenate([mesh.shape_gradients for mesh in meshes])
         rest = np.concatenate([mesh.vertices for mesh in meshes])
         # The hold of tetrahedra that hold nothing; and that of the last frame, if it was needed.
         self._no_hold = Hold(*surface.carriers, rest, np.zeros(len(surface.rest)))
+        # Points in one tet are held alike, by the tets around it.
+        self._carriers, places = np.unique(surface.carriers[0], axis=0, return_inverse=True)
+        self._carrier_of = places.reshape(-1)
+        carries = np.isin(np.concatenate(tets), self._carriers).any(axis=1)
+        self._tets = np.concatenate(tets)[carries].astype(np.int32)
+        gradients = np.concatenate([mesh.shape_gradients for mesh in meshes])
+        self._gradients = gradients[carries]
         self._hold: Hold | None = None
+        # Whether a search with a margin was in vain, since parts are near that tetrahedra hold apart.
+        self._is_near_at_rest = False
 
     def colliders(self, prescribed: Points | None, frame: int, fraction: float) -> Points:
         """(C, 3) vertices of colliders in the frame after ``frame``, in metres; at its start
@@ -173,7 +186,7 @@ class Clearance:
         Returns:
             None where something was in contact, or may have been.
         """
-        needed_hold, self._hold = self._hold is not None, None
+        self._hold = None
         trajectory = trajectory.coarser()
         if self._boxes_overlap(trajectory) and not self._stay_clear(trajectory, self._two_objects):
             return None
@@ -181,15 +194,18 @@ class Clearance:
         if approach < clearance:
             return clearance - approach
         # A larger search pays if a next frame of this kind can use its result.
-        is_slow = approach < self.max_clearance and not needed_hold
+        is_slow = approach < self.max_clearance and not self._is_near_at_rest
         margin = RADIUS_MARGIN_RATIO if is_slow else 0.0
         last = len(trajectory.times) - 1
         trajectory = self._without_translations(trajectory)
         candidates = self._collision_free_candidates(trajectory, 0, last, self._one_object, margin)
         if candidates is None:
             return None
-        # Pairs that tetrahedra hold apart may be as near as they push.
-        if margin == 0.0 or self._hold is not None:
+        if not is_slow:
+            return LEAST_CLEARANCE
+        # Pairs that tetrahedra hold apart may be as near as they push, in every slow frame.
+        self._is_near_at_rest = self._hold is not None
+        if self._is_near_at_rest:
             return LEAST_CLEARANCE
         return min(
             self.max_clearance, self._min_clearance(candidates, trajectory.position_at(last))
@@ -272,8 +288,44 @@ class Clearance:
                 return None
             return self._collision_free_candidates(trajectory, middle, last, broad_phase, margin)
         radii = (1.0 + margin) * self._radii + deviations
-        candidates = broad_phase.candidates(start, end, radii, 1.0 + margin, sagittas)
+        swept = broad_phase.sweep(start, end, radii, 1.0 + margin, sagittas=sagittas)
+        holds = margin == 0.0 and broad_phase is self._one_object and self._has_held_leaves
+        leaves = self._not_held(swept.leaves, self._hold_in(trajectory)) if holds else swept.leaves
+        candidates = broad_phase.among(swept, leaves)
         return candidates if self._stay_separated(candidates, trajectory, first, last) else None
+
+    @cached_property
+    def _held_leaves(self) -> tuple[NDArray[np.int64], Values]:
+        """The (K,) keys of the pairs of leaves that tetrahedra which hardly deform hold apart, and
+        the spreads that these need (``leaf_spreads``)."""
+        broad_phase, surface = self._one_object, self.surface
+        radii = self._radii + MAX_DEVIATION_RATIO * self._edge_length
+        swept = broad_phase.sweep(surface.rest, surface.rest, radii)
+        spreads = np.empty(len(swept.leaves))
+        use_threads(len(spreads), LEAF_PAIRS_PER_THREAD)
+        parts = swept.edges, swept.faces, swept.vertices
+        leaf_spreads(swept.leaves, *parts, self._no_hold, surface.rest, spreads)
+        is_held = np.isfinite(spreads)
+        keys = pair_keys(swept.leaves[is_held])
+        order = np.argsort(keys)
+        return keys[order], spreads[is_held][order]
+
+    @cached_property
+    def _has_held_leaves(self) -> bool:
+        """Whether to leave them out of searches takes less time than to search them."""
+        return len(self._tets) < TETS_PER_LEAF_PAIR * len(self._held_leaves[0])
+
+    def _not_held(self, leaves: IndexPairs, hold: Hold) -> IndexPairs:
+        """The pairs of leaves without those that are held apart."""
+        (known, spreads), broad_phase = self._held_leaves, self._one_object
+        limits = np.zeros(len(broad_phase.ends))
+        of_faces = hold.max_spreads[broad_phase.faces].min(axis=1)
+        starts = broad_phase.ranges[broad_phase.leaves, 0]
+        limits[broad_phase.leaves] = np.minimum.reduceat(of_faces, starts)
+        keys = pair_keys(leaves)
+        places = np.searchsorted(known, keys).clip(max=len(known) - 1)
+        limit = limits[leaves[:, :2]].min(axis=1)
+        return leaves[(known[places] != keys) | (spreads[places] >= limit)]
 
     def _stay_separated(
         self, candidates: Candidates, trajectory: Trajectory, first: int, last: int
@@ -282,30 +334,28 @@ class Clearance:
         # The search for parts that tetrahedra hold apart takes longer than the search for near
         # pairs, except on surfaces so fine that most of them is near other parts.
         is_fine = len(candidates) > FINE_RATIO * len(self.surface.triangles)
-        piece = candidates, trajectory, first, last
-        if not is_fine and self._are_separated(*piece, self._no_hold):
-            return True
+        separated = np.zeros(CHUNKS, dtype=np.int64)
+
+        def are_separated(on: Trajectory, start: int, end: int, hold: Hold) -> bool:
+            """By the positions of one trajectory alone."""
+            use_threads(len(candidates), COLLISION_PAIRS_PER_THREAD)
+            stay_separated(
+                candidates.stencils(self.surface.edges, self.surface.triangles),
+                *(on.paths, on.bends, start, end),
+                *(self.surface.rest, self.surface.object_of, self._distances),
+                *(self.surface.are_joined, hold, separated),
+            )
+            return bool(separated.all())
+
+        if self._hold is None and not is_fine:
+            if are_separated(trajectory, first, last, self._no_hold):
+                return True
         hold, finer = self._hold_in(trajectory), trajectory.finer
-        if self._are_separated(*piece, hold):
+        if are_separated(trajectory, first, last, hold):
             return True
         if finer is None:
             return False
-        end = min(2 * last, len(finer.times) - 1)
-        return self._are_separated(candidates, finer, 2 * first, end, hold)
-
-    def _are_separated(
-        self, candidates: Candidates, trajectory: Trajectory, first: int, last: int, hold: Hold
-    ) -> bool:
-        """The same, by the positions of this trajectory alone."""
-        separated = np.empty(CHUNKS, dtype=np.int64)
-        use_threads(len(candidates), COLLISION_PAIRS_PER_THREAD)
-        stay_separated(
-            candidates.stencils(self.surface.edges, self.surface.triangles),
-            *(trajectory.paths, trajectory.bends, first, last),
-            *(self.surface.rest, self.surface.object_of, self._distances),
-            *(self.surface.are_joined, hold, separated),
-        )
-        return bool(separated.all())
+        return are_separated(finer, 2 * first, min(2 * last, len(finer.times) - 1), hold)
 
     def _hold_in(self, trajectory: Trajectory) -> Hold:
         """Which pairs the tetrahedra hold apart throughout the trajectory of a frame."""
@@ -317,10 +367,11 @@ class Clearance:
             bends = np.zeros_like(paths)
             if not trajectory.is_linear:
                 path_bends(paths, trajectory.times, bends)
-            max_spreads = np.full(len(self.surface.rest), math.inf)
+            max_spreads = np.full(len(self._carriers), math.inf)
             tets = self._tets, self._gradients
-            limit_spreads(paths, bends, *tets, self._no_hold.nodes, max_spreads)
-            self._hold = self._no_hold._replace(max_spreads=max_spreads)
+            rows = paths.reshape(len(paths), -1), bends.reshape(len(paths), -1)
+            limit_spreads(*rows, *tets, self._carriers, max_spreads)
+            self._hold = self._no_hold._replace(max_spreads=max_spreads[self._carrier_of])
         return self._hold
 
     def _min_clearance(self, candidates: Candidates, points: Points) -> float:

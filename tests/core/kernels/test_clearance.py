@@ -114,7 +114,7 @@ def test_a_pair_that_meets_on_its_last_piece_alone_is_seen_among_others(last) ->
     def are_apart(*places: tuple[float, float]) -> bool:
         path = np.repeat(FIN[None], len(places), axis=0)
         path[:, 1, :2], path[:, 1, 2] = places, 0.0
-        out = np.empty(1, dtype=np.int64)
+        out = np.zeros(1, dtype=np.int64)
         separated(path, np.zeros_like(path), out)
         return bool(out[0])
 
@@ -130,7 +130,7 @@ def test_a_pair_is_looked_at_between_two_of_the_times_alone() -> None:
     bends[3, 1] = [-0.06, 0.0, 0.0]
     paths, rest = (by_vertex(path), by_vertex(bends)), np.full((2, 2), REACH)
     for first, last, is_apart in ((0, 1, 1), (0, 2, 0), (1, 2, 0), (2, 4, 0), (3, 4, 0), (4, 4, 1)):
-        out = np.empty(1, dtype=np.int64)
+        out = np.zeros(1, dtype=np.int64)
         others = FIN, OBJECTS, rest, SEPARATE, no_hold(len(FIN))
         stay_separated(PAIRS, *paths, first, last, *others, out)
         assert out[0] == is_apart
@@ -152,12 +152,12 @@ def test_what_bends_alike_stays_apart_and_so_does_what_goes_alike() -> None:
     path = np.repeat(FIN[None], 3, axis=0)
     path[:, 1] = [-0.05, 0.0, 0.0]
     path[1:] += [0.0, 3.0, 0.0]
-    bends, out = np.zeros_like(path), np.empty(1, dtype=np.int64)
+    bends, out = np.zeros_like(path), np.zeros(1, dtype=np.int64)
     bends[1] = [2.0, 0.0, 0.0]
     separated(path, bends, out)
     assert out[0] == 1
     # One corner that stays behind is enough.
-    bends[1, 3] = 0.0
+    bends[1, 3], out[0] = 0.0, 0
     separated(path, bends, out)
     assert out[0] == 0
 
@@ -177,7 +177,7 @@ def test_any_end_of_two_edges_that_bends_towards_the_other_counts(corner: int) -
     objects, distances = np.array([0, 0, 1, 1], dtype=np.int32), np.full((2, 2), REACH)
     for bend, is_apart in ((0.0985, 1), (0.0995, 0)):
         bends[1, corner, 2] = bend
-        out, paths = np.empty(1, dtype=np.int64), (by_vertex(path), by_vertex(bends))
+        out, paths = np.zeros(1, dtype=np.int64), (by_vertex(path), by_vertex(bends))
         rest = places, objects, distances, SEPARATE, no_hold(4)
         stay_separated(BARS, *paths, 0, 2, *rest, out)
         assert out[0] == is_apart

@@ -9,9 +9,17 @@ import numpy as np
 import pytest
 
 from supple.core.geometry.embedding import embed
-from supple.core.kernels.held_pairs import Hold, is_held, is_in_held_tet, limit_spreads
+from supple.core.kernels.held_pairs import (
+    MAX_LEAF_SPREAD,
+    Hold,
+    is_held,
+    leaf_spreads,
+    limit_spreads,
+    pair_spread,
+)
 from supple.core.kernels.rest_distance import REST_DISTANCE_RATIO
 from supple.core.math3.closest_points import closest_points
+from supple.core.potentials.contact.collision_detection import BroadPhase
 from supple.verification.meshes import block
 
 MESH = block((3, 2, 2), (3.0, 2.0, 2.0))
@@ -26,7 +34,8 @@ def hold_of(points: np.ndarray, at: np.ndarray, bends: np.ndarray | None = None)
     # Beside two places of the whole at rest.
     paths = np.stack([MESH.vertices, at, MESH.vertices + 5.0], axis=1)
     every = np.stack([np.zeros_like(at), bends, np.zeros_like(at)], axis=1)
-    limit_spreads(paths, every, tets, MESH.shape_gradients, embedding.indices, spreads)
+    rows = paths.reshape(len(at), -1), every.reshape(len(at), -1)
+    limit_spreads(*rows, tets, MESH.shape_gradients, embedding.indices, spreads)
     return Hold(embedding.indices, embedding.weights, MESH.vertices, spreads)
 
 
@@ -34,6 +43,12 @@ def asked(hold: Hold, points: np.ndarray, are_edges: bool = True) -> bool:
     return bool(
         is_held(hold, points, (0, 1, 2, 3), are_edges, np.empty(16, np.int32), np.empty(16))
     )
+
+
+def spread(hold: Hold, points: np.ndarray, enough: float = 0.0) -> float:
+    """κ of two edges."""
+    scratch = np.empty(16, np.int32), np.empty(16)
+    return float(pair_spread(hold, points, (0, 1, 2, 3), True, enough, *scratch))
 
 
 def turned(angle: float) -> np.ndarray:
@@ -124,14 +139,71 @@ def test_parts_without_a_vertex_in_common_are_not_held() -> None:
 
 
 def test_points_of_one_tet_are_held_up_to_a_spread_of_one() -> None:
-    corners = MESH.vertices[MESH.tets[0]]
-    points = corners.mean(axis=0) + 0.1 * (corners - corners.mean(axis=0))
+    shares = np.random.default_rng(2).dirichlet(np.ones(4), 4)
+    points = shares @ MESH.vertices[MESH.tets[0]]
     hold = hold_of(points, MESH.vertices)
-    assert is_in_held_tet(hold, 0, 1, 2, 3)
+    assert spread(hold, points) == 1.0
     for limit, expected in ((1.01, True), (0.99, False)):
         spreads = np.array([9.0, 9.0, 9.0, limit])
-        assert is_in_held_tet(hold._replace(max_spreads=spreads), 0, 1, 2, 3) == expected
+        assert asked(hold._replace(max_spreads=spreads), points) == expected
     for moved in range(4):
         others = points.copy()
         others[moved] = [2.9, 1.9, 1.9]
-        assert not is_in_held_tet(hold_of(others, MESH.vertices), 0, 1, 2, 3)
+        assert spread(hold_of(others, MESH.vertices), others) != 1.0
+
+
+def test_a_bound_of_a_spread_is_no_lower_than_it_and_exact_where_it_matters() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(100):
+        points = pair(rng)
+        hold = hold_of(points, MESH.vertices)
+        exact, loose = spread(hold, points), spread(hold, points, enough=1e9)
+        assert exact <= loose
+        assert spread(hold, points, enough=0.99 * exact) == exact
+
+
+def surface_parts(points: np.ndarray, triangles: np.ndarray) -> BroadPhase:
+    sides = np.sort(triangles[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2), axis=1)
+    groups, can_collide = np.zeros(len(points), dtype=np.intp), np.ones((1, 1), dtype=bool)
+    return BroadPhase(points, np.unique(sides, axis=0), triangles, groups, can_collide)
+
+
+def test_two_leaves_need_the_largest_spread_of_their_parts() -> None:
+    """A grid of points in a block: pairs of leaves beside each other, and far from each other."""
+    x, y = np.meshgrid(np.arange(9), np.arange(9), indexing="ij")
+    points = np.stack([0.1 + 0.33 * x, 0.1 + 0.22 * y, 0.9 + 0.011 * x], axis=2).reshape(-1, 3)
+    # No two edges are parallel, so that all closest points are unique.
+    points += np.random.default_rng(5).uniform(-0.05, 0.05, points.shape)
+    first = (9 * np.arange(8)[:, None] + np.arange(8)).ravel()
+    triangles = np.concatenate(
+        [
+            np.stack([first, first + 9, first + 1], 1),
+            np.stack([first + 1, first + 9, first + 10], 1),
+        ]
+    ).astype(np.int32)
+    broad_phase, hold = surface_parts(points, triangles), hold_of(points, MESH.vertices)
+    swept = broad_phase.sweep(points, points, np.full(len(points), 1.0))
+    spreads = np.empty(len(swept.leaves))
+    leaf_spreads(swept.leaves, swept.edges, swept.faces, swept.vertices, hold, points, spreads)
+    edges, faces, vertices = swept.edges, swept.faces, swept.vertices
+    for (one, other, _), expected in zip(swept.leaves, spreads, strict=True):
+        pairs = [
+            (True, (*edges.corners[i], *edges.corners[j]))
+            for i in range(*edges.ranges[one])
+            for j in range(
+                i + 1 if one == other else edges.ranges[other, 0], edges.ranges[other, 1]
+            )
+        ] + [
+            (False, (vertices.indices[i], *faces.corners[j]))
+            for a, b in {(one, other), (other, one)}
+            for i in range(*vertices.ranges[a])
+            for j in range(*faces.ranges[b])
+        ]
+        apart = [(kind, corners) for kind, corners in pairs if len(set(corners)) == 4]
+        most = max(
+            pair_spread(hold, points, corners, kind, 0.0, np.empty(16, np.int32), np.empty(16))
+            for kind, corners in apart
+        )
+        assert expected == (pytest.approx(most) if most <= MAX_LEAF_SPREAD else math.inf)
+    assert 0 < np.isinf(spreads).sum() < len(spreads)
+    assert len(set(spreads[np.isfinite(spreads)].round(6))) > 3

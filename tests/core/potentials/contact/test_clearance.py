@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from supple.benchmarks.fine_parts import _disc
+from supple.benchmarks.fine_shapes import conrod
 from supple.core import Collider, Scene, SoftBody, SurfaceMesh, TetMesh
 from supple.core.potentials.contact.clearance import LEAST_CLEARANCE, Clearance, Trajectory
 from supple.core.preparation.tetrahedralize_scene import tetrahedralize_scene
@@ -180,6 +181,42 @@ def test_tetrahedra_that_hardly_deform_hold_fine_parts_apart() -> None:
         assert clearance.is_clear(at, NOTHING, vertices) == is_clear
     assert left(0.1, is_held=False) is None
     assert left(2.0) is None
+
+
+def test_a_search_without_held_leaves_finds_what_a_whole_one_finds() -> None:
+    points, faces = conrod()
+    surface = SurfaceMesh(points, faces.astype(np.int32), edge_length=0.1)
+    (body,) = tetrahedralize_scene(Scene([SoftBody(surface)], contact=Contact()))[0].bodies
+    rest = body.mesh.vertices
+    middle, bends = rest[:, 0].mean(), []
+
+    def left(strength: float, leaves_out: bool) -> tuple[float | None, int]:
+        clearance = clearance_of(Scene([body], contact=Contact()))
+        clearance._has_held_leaves = leaves_out
+        broad_phase, searched = clearance._one_object, 0
+        among = broad_phase.among
+
+        def counted(swept, leaves):
+            nonlocal searched
+            searched += len(leaves)
+            return among(swept, leaves)
+
+        broad_phase.among = counted
+        bent = rest.copy()
+        bent[:, 2] += strength * (rest[:, 0] - middle) ** 2
+        bent[:, 0] += 0.5 * strength * rest[:, 2] * (rest[:, 0] - middle)
+        places = np.stack([clearance.surface.body_points(at.T) for at in (rest, bent)], axis=1)
+        trajectory = Trajectory(
+            places, np.array([0.0, 1.0]), True, (NOTHING, NOTHING), np.stack([rest, bent], axis=1)
+        )
+        return clearance.clearance_after(trajectory, 0.0), searched
+
+    for strength in (0.2, 0.5, 1.0, 3.0, 8.0):
+        (whole, all_leaves), (less, fewer) = left(strength, False), left(strength, True)
+        assert less == whole
+        bends.append((whole is not None, fewer < 0.6 * all_leaves))
+    assert bends[0] == (True, True)
+    assert bends[-1][0] is False
 
 
 def test_a_side_that_goes_through_the_other_one_and_back_is_seen():
