@@ -115,7 +115,7 @@ def apply_barrier(
 
 @compiled()
 def proximal(start: Any, stiffness: Any, min_ratio: float, guess: Any) -> Any:
-    """See ``obstacles.barrier_proximal``. Newton's method begins at ``guess`` if that is above zero.
+    """See ``obstacles.barrier_proximal``. Newton's method begins at ``guess`` if it is positive.
     From above the root its first step leads below, since the function is concave."""
     start = min(start, 1.0)
     ratio = min(guess, 1.0)

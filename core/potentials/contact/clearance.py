@@ -165,7 +165,7 @@ class Clearance:
         gradients = np.concatenate([mesh.shape_gradients for mesh in meshes])
         self._gradients = gradients[carries]
         self._hold: Hold | None = None
-        # Whether a search with a margin was in vain, since parts are near that tetrahedra hold apart.
+        # Whether a search with a margin found parts that tetrahedra hold apart, and was in vain.
         self._is_near_at_rest = False
 
     def colliders(self, prescribed: Points | None, frame: int, fraction: float) -> Points:
@@ -319,9 +319,9 @@ class Clearance:
         """The pairs of leaves without those that are held apart."""
         (known, spreads), broad_phase = self._held_leaves, self._one_object
         limits = np.zeros(len(broad_phase.ends))
-        of_faces = hold.max_spreads[broad_phase.faces].min(axis=1)
+        face_limits = hold.max_spreads[broad_phase.faces].min(axis=1)
         starts = broad_phase.ranges[broad_phase.leaves, 0]
-        limits[broad_phase.leaves] = np.minimum.reduceat(of_faces, starts)
+        limits[broad_phase.leaves] = np.minimum.reduceat(face_limits, starts)
         keys = pair_keys(leaves)
         places = np.searchsorted(known, keys).clip(max=len(known) - 1)
         limit = limits[leaves[:, :2]].min(axis=1)
@@ -337,7 +337,7 @@ class Clearance:
         separated = np.zeros(CHUNKS, dtype=np.int64)
 
         def are_separated(on: Trajectory, start: int, end: int, hold: Hold) -> bool:
-            """By the positions of one trajectory alone."""
+            """Whether they do by the positions of one trajectory alone."""
             use_threads(len(candidates), COLLISION_PAIRS_PER_THREAD)
             stay_separated(
                 candidates.stencils(self.surface.edges, self.surface.triangles),
@@ -347,9 +347,9 @@ class Clearance:
             )
             return bool(separated.all())
 
-        if self._hold is None and not is_fine:
-            if are_separated(trajectory, first, last, self._no_hold):
-                return True
+        asks_without = self._hold is None and not is_fine
+        if asks_without and are_separated(trajectory, first, last, self._no_hold):
+            return True
         hold, finer = self._hold_in(trajectory), trajectory.finer
         if are_separated(trajectory, first, last, hold):
             return True

@@ -183,7 +183,9 @@ def test_tetrahedra_that_hardly_deform_hold_fine_parts_apart() -> None:
     assert left(2.0) is None
 
 
-def test_a_search_without_held_leaves_finds_what_a_whole_one_finds() -> None:
+def test_a_search_without_held_leaves_finds_what_a_whole_one_finds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     points, faces = conrod()
     surface = SurfaceMesh(points, faces.astype(np.int32), edge_length=0.1)
     (body,) = tetrahedralize_scene(Scene([SoftBody(surface)], contact=Contact()))[0].bodies
@@ -201,7 +203,7 @@ def test_a_search_without_held_leaves_finds_what_a_whole_one_finds() -> None:
             searched += len(leaves)
             return among(swept, leaves)
 
-        broad_phase.among = counted
+        monkeypatch.setattr(broad_phase, "among", counted)
         bent = rest.copy()
         bent[:, 2] += strength * (rest[:, 0] - middle) ** 2
         bent[:, 0] += 0.5 * strength * rest[:, 2] * (rest[:, 0] - middle)
