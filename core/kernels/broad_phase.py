@@ -182,29 +182,32 @@ def _copy(boxes: Any, node: int, box: Any) -> None:
 
 @compiled()
 def box_nodes(ends: Any, ranges: Any, face_boxes: Any, boxes: Any) -> None:
-    """Write the (N, 6) boxes of the nodes of trees, from their last to their first, by (F, 6)
-    boxes in the order of leaves.
-    """
-    for node in range(len(ends) - 1, -1, -1):
+    """Write the (N, 6) boxes of the nodes of trees, by (F, 6) boxes in the order of leaves."""
+    for node in range(len(ends)):
         if ends[node] == node + 1:
             _copy(boxes, node, face_boxes[ranges[node, 0]])
             for k in range(ranges[node, 0] + 1, ranges[node, 1]):
                 _widen(boxes, node, face_boxes[k])
-        else:
-            _copy(boxes, node, boxes[node + 1])
-            _widen(boxes, node, boxes[ends[node + 1]])
+    _enclose(ends, boxes)
 
 
 @compiled()
 def sweep_nodes(ends: Any, leaf_boxes: Any, drifts: Any, boxes: Any) -> None:
-    """Write the (N, 6) boxes of the nodes of trees, from their last to their first, by the (N, 6)
-    boxes of leaves, each swept by its (N, 3) motion in its tree.
+    """Write the (N, 6) boxes of the nodes of trees, by the (N, 6) boxes of leaves, each swept by
+    its (N, 3) motion in its tree.
     """
-    for node in range(len(ends) - 1, -1, -1):
+    for node in range(len(ends)):
         if ends[node] == node + 1:
             drift = (drifts[node, 0], drifts[node, 1], drifts[node, 2], 0.0)
             _copy(boxes, node, box_of(leaf_boxes, node, drift))
-        else:
+    _enclose(ends, boxes)
+
+
+@compiled()
+def _enclose(ends: Any, boxes: Any) -> None:
+    """Let each node's box enclose those of its children, from the last to the first."""
+    for node in range(len(ends) - 1, -1, -1):
+        if ends[node] != node + 1:
             _copy(boxes, node, boxes[node + 1])
             _widen(boxes, node, boxes[ends[node + 1]])
 

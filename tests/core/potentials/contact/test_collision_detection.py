@@ -222,6 +222,26 @@ def broad_phase(can_collide: np.ndarray = ALL, extras: np.ndarray | None = None)
     return BroadPhase(BROAD_PHASE_POINTS, EDGES, FACES, OWNERS, can_collide, extras)
 
 
+def test_boxes_at_rest_enclose_exactly_what_is_below_them() -> None:
+    whole = broad_phase()
+    for node, (first, last) in enumerate(whole.ranges):
+        corners = BROAD_PHASE_POINTS[whole.faces[first:last]].reshape(-1, 3)
+        expected = np.concatenate([corners.min(axis=0), corners.max(axis=0)])
+        np.testing.assert_array_equal(whole._rest_boxes[node], expected)
+
+
+def test_boxes_of_leaves_leave_out_their_own_mean_motion(moved) -> None:
+    whole = broad_phase()
+    swept = whole.sweep(BROAD_PHASE_POINTS, moved, np.zeros(len(moved)))
+    for node in whole.leaves:
+        corners = whole.faces[slice(*whole.ranges[node])].ravel()
+        motion = (moved - BROAD_PHASE_POINTS)[corners].mean(axis=0)
+        assert swept.leaf_motions[node] == pytest.approx(motion)
+        places = np.concatenate([BROAD_PHASE_POINTS[corners], moved[corners] - motion])
+        expected = np.concatenate([places.min(axis=0), places.max(axis=0)])
+        assert swept.leaf_boxes[node] == pytest.approx(expected)
+
+
 def as_sets(found: Candidates) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     edges, faces = ({(a, b) for a, b in own.tolist()} for own in vars(found).values())
     assert (len(edges), len(faces)) == (len(found.edge_edges), len(found.face_vertices))
