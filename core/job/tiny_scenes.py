@@ -96,7 +96,8 @@ def clearance() -> None:
     inside = 0.5 * (tet.vertices + tet.vertices.mean(axis=0))
     held = ContactSurface(inside, tet.surface, embed(tet, inside))
     turning = replace(_tet(), contact_surface=held, angular_velocity=(0.0, 0.0, 30.0))
-    _simulate(Scene([turning], gravity=(0.0, 0.0, 0.0), contact=Contact()), Automatic())
+    scene = Scene([turning], gravity=(0.0, 0.0, 0.0), contact=Contact())
+    _simulate(scene, Automatic(), 2 * MAX_SAMPLES)
     # Near enough for the search for parts that tetrahedra hold apart.
     _touch(Automatic())
 

@@ -34,7 +34,7 @@ SAME_ENERGY_FACTOR, WOLFE_SLOPE_RATIO = 16.0, 0.5
 POOR_STEP_RATIO = 0.25
 # Where surfaces touch, the first such Hessian is followed by this many projected ones. Ten monkeys
 # in a bowl take 30 Newton steps a time step; after one, 34, and with projected ones alone, 29.
-FIRST_CONTACT_WAIT = 4
+FIRST_CONTACT_WAIT = 3
 # While accumulated steps are no longer than this, the Hessian of elasticity serves again.
 MAX_REUSE_STEP_SIZE = 1.0
 # The tolerance of the linear solver, relative to that of a step.
