@@ -54,20 +54,17 @@ def limit_spreads(
         gradients: (M, 4, 3) of the shape functions at rest, in 1/m.
         nodes: as of ``Hold``.
     """
-    count = paths.shape[1]
-    low, high = (
-        np.full((len(paths), 3 * count), math.inf),
-        np.full((len(paths), 3 * count), -math.inf),
-    )
-    least, most, centre = np.empty(3 * count), np.empty(3 * count), np.empty(9)
+    times, size = paths.shape[1] // 3, 3 * paths.shape[1]
+    low, high = np.full((len(paths), size), math.inf), np.full((len(paths), size), -math.inf)
+    least, most, centre = np.empty(size), np.empty(size), np.empty(9)
     _bound_gradients(paths, bends, tets, gradients, low, high, least, most)
     for v in range(len(max_spreads)):
-        for i in range(3 * count):
+        for i in range(size):
             least[i], most[i] = math.inf, -math.inf
         for k in range(nodes.shape[1]):
             if nodes[v, k] >= 0:
                 _widen(least, most, low[nodes[v, k]], high[nodes[v, k]])
-        for index in range(count // 3):
+        for index in range(times):
             max_spreads[v] = min(max_spreads[v], _max_spread(least, most, index, centre))
 
 

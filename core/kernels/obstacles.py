@@ -316,12 +316,11 @@ def near_points(ground: Any, compliance: Any, near: Any) -> Any:
     compliances, row, stride = np.empty(count, kind), 0, (count + PARTS - 1) // PARTS
     for first in range(stride):
         for i in range(first, count, stride):
-            p, total = near[i], 0.0
+            p = points[row] = near[i]
             for k in range(4):
                 v, share = ground.corners[p, k], ground.shares[p, k]
                 corners[row, k], shares[row, k], moves[row, k] = v, share, share * compliance[v]
-                total += share * share * compliance[v]
-            points[row], compliances[row] = p, total
+            compliances[row] = compliance_at(corners, shares, compliance, row)
             row += 1
     return NearPoints(points, corners, shares, moves, compliances)
 

@@ -88,7 +88,8 @@ class NewtonSearch:
         self._reuses_hessian = False
         # Hessians that are indefinite or lead astray come in a row: wait for longer each time
         # before trying again.
-        self._wait, self._max_wait = 0, 1 if objective.contact is None else FIRST_CONTACT_WAIT
+        self._wait = 0
+        self._max_wait = 1 if objective.contact is None else FIRST_CONTACT_WAIT
         self._has_no_descent, self._allows_expansion = False, False
         # The number of last steps that surfaces have shortened.
         self._is_exact, self._obstructed_steps = is_exact, 0

@@ -31,6 +31,7 @@ from .collision_detection import (
     Candidates,
     Detection,
     IndexPairs,
+    least_of_leaves,
     pair_keys,
 )
 from .surface import CollisionSurface, Points, Values
@@ -317,12 +318,8 @@ class Clearance:
 
     def _not_held(self, leaves: IndexPairs, hold: Hold) -> IndexPairs:
         """The pairs of leaves without those that are held apart."""
-        (known, spreads), broad_phase = self._held_leaves, self._one_object
-        limits = np.zeros(len(broad_phase.ends))
-        face_limits = hold.max_spreads[broad_phase.faces].min(axis=1)
-        starts = broad_phase.ranges[broad_phase.leaves, 0]
-        limits[broad_phase.leaves] = np.minimum.reduceat(face_limits, starts)
-        keys = pair_keys(leaves)
+        known, spreads = self._held_leaves
+        limits, keys = least_of_leaves(hold.max_spreads, self._one_object), pair_keys(leaves)
         places = np.searchsorted(known, keys).clip(max=len(known) - 1)
         limit = limits[leaves[:, :2]].min(axis=1)
         return leaves[(known[places] != keys) | (spreads[places] >= limit)]

@@ -459,7 +459,7 @@ class CachedPairs:
     def __init__(self, broad_phase: BroadPhase, radii: Values, edge_lengths: Values) -> None:
         self._broad_phase, self._radii = broad_phase, radii
         self._margins = MARGIN_RATIO * edge_lengths
-        self._leaf_margins = _least_of_leaves(self._margins, broad_phase)
+        self._leaf_margins = least_of_leaves(self._margins, broad_phase)
         # The positions at which the cached pairs were found, and the pairs by their place in the
         # order of leaves.
         self._origins: Points | None = None
@@ -531,7 +531,7 @@ class CachedPairs:
         )
 
 
-def _least_of_leaves(values: Values, broad_phase: BroadPhase) -> Values:
+def least_of_leaves(values: Values, broad_phase: BroadPhase) -> Values:
     """Return for each node (N,) that is a leaf the least of (V,) values at its corners; zero for
     other nodes."""
     leaves, least = broad_phase.leaves, np.zeros(len(broad_phase.ends))
