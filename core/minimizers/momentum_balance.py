@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -47,26 +49,36 @@ class MomentumBalance:
         gradient = objective.gradient(positions)
         if not bool(torch.isfinite(gradient).all()):
             return positions
-        tries = [groups]
+        divisions = [groups]
         if len(groups) > 1:
             # Groups that would collide on the way keep their common momentum.
-            tries.append([np.concatenate(groups)])
-        for each in tries:
-            moved = self._moved(positions, gradient, each)
+            divisions.append([np.concatenate(groups)])
+        # Collision detection cannot tell a group that turns from one whose surfaces meet, where
+        # they are very close: such a group is shifted alone.
+        for each, turns in product(divisions, (True, False)):
+            moved = self._moved(positions, gradient, each, turns)
             if self._is_path_free(positions, moved):
                 if contact is not None:
                     contact.report_move(positions, moved)
                 return moved
         return positions
 
-    def _moved(self, positions: Tensor, gradient: Tensor, groups: list[NDArray[np.intp]]) -> Tensor:
-        """(3, N) positions with each group moved as a whole to where it is in balance."""
+    def _moved(
+        self, positions: Tensor, gradient: Tensor, groups: list[NDArray[np.intp]], turns: bool
+    ) -> Tensor:
+        """(3, N) positions with each group moved as a whole to where it is in balance.
+
+        Args:
+            gradient: (3, N) of the energy, in newtons.
+            turns: whether groups are also turned, or shifted alone.
+        """
         weights = self._objective.inertia.weight * torch.ones_like(self._objective.system.mass)
         moved = positions.clone()
         for group in groups:
             parts = [torch.arange(self._slices[k].start, self._slices[k].stop) for k in group]
             which = torch.cat(parts).to(positions.device)
-            moved[:, which] = _balanced(positions[:, which], gradient[:, which], weights[which])
+            group_data = positions[:, which], gradient[:, which], weights[which]
+            moved[:, which] = _balanced(*group_data, turns)
         return moved
 
     def _is_path_free(self, positions: Tensor, moved: Tensor) -> bool:
@@ -96,14 +108,17 @@ def _is_on_ground(system: System, slices: list[slice], positions: Tensor) -> NDA
     return np.array([bool(forces[:, where].any()) for where in slices])
 
 
-def _balanced(positions: Tensor, gradient: Tensor, weights: Tensor) -> Tensor:
+def _balanced(positions: Tensor, gradient: Tensor, weights: Tensor, turns: bool) -> Tensor:
     """(3, n) positions of a group, moved as a whole to where its net force and moment vanish.
 
     Args:
         gradient: (3, n) of the energy, in newtons.
         weights: (n,) of inertia, in N/m.
+        turns: whether it may turn; else the moment stays.
     """
     missing = rigid_velocity(weights, positions, -gradient / weights)
     centre, shift = missing.centre.T, missing.linear.T
+    if not turns:
+        return positions + shift
     rotation = torch.linalg.matrix_exp(skew(missing.angular))[0]
     return centre + shift + rotation @ (positions - centre)

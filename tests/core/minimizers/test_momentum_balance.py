@@ -89,6 +89,21 @@ def test_bodies_that_would_meet_on_their_ways_keep_the_momentum_of_both() -> Non
     assert float(balanced[0, first].min()) > float(balanced[0, second].max())
 
 
+def test_bodies_that_all_but_touch_keep_the_momentum_of_both() -> None:
+    """Their common turn cannot be told from a collision."""
+    objective, rest = begun(
+        cube(), cube(0.2 + 1e-6), gravity=(0.0, 0.0, 0.0), contact=Contact(friction=0.0)
+    )
+    axis = torch.tensor([[0.0], [0.01], [0.0]], dtype=torch.float64).expand_as(rest)
+    moved = rest + torch.linalg.cross(axis, rest, dim=0) + 0.003
+    objective.contact.build_static_candidates(moved)
+    net_force, _ = left_over(objective, moved)
+    balanced = MomentumBalance(objective)(moved)
+    assert left_over(objective, balanced)[0] < 1e-9 * net_force
+    shift = balanced - moved
+    torch.testing.assert_close(shift, shift[:, :1].expand_as(shift), rtol=0.0, atol=1e-12)
+
+
 def test_nothing_is_balanced_to_below_the_ground() -> None:
     # In the step it falls by 17 mm.
     objective, rest = begun(cube(), ground=Ground(-0.01))
