@@ -2,8 +2,9 @@
 """Smaller triangles for a surface, well shaped where it is flat.
 
 Faces of many sides come as long thin triangles, all of whose edges would be split again and again.
-Edges between coplanar triangles are therefore flipped until all are Delaunay (Lawson, "Software
-for C1 surface interpolation", 1977), before and after points are added.
+Edges of thin and of long triangles are therefore flipped, if the two triangles at an edge are
+coplanar, until these are Delaunay (Lawson, "Software for C1 surface interpolation", 1977), before
+and after points are added. All other triangles stay as they are drawn: coplanar faces bend.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ FLATNESS_RATIO = 1e-6
 # An edge is flipped where the sine of its two opposite angles together is below minus this. In a
 # regular polygon many edges are equally good.
 LEAST_SINE = 1e-6
+# Triangles whose smallest angle has a smaller sine are thin.
+THIN_SINE = 0.25
 # Only one of the edges within flat parts is split at a time if their midpoints are nearer than
 # this ratio of the longest allowed edge. A disc with 60 teeth gets 4562 points by 0, and 1478 to
 # 1536 by 0.25 to 0.75; from 1 on, regular meshes do not stay regular.
@@ -79,7 +82,7 @@ def refined(surface: Triangulation, longest: float) -> Triangulation:
         is_flipping = rounds < MAX_ROUNDS
         edges = _edges_of(surface, flatness)
         if is_flipping:
-            surface, edges = _flipped(surface, edges, flatness)
+            surface, edges = _flipped(surface, edges, flatness, longest)
         lengths = np.linalg.norm(np.subtract(*surface.points[edges.ends].swapaxes(0, 1)), axis=1)
         long = lengths > longest
         if not long.any():
@@ -160,11 +163,12 @@ def _are_flat(
 
 
 def _flipped(
-    surface: Triangulation, edges: _Edges, flatness: float
+    surface: Triangulation, edges: _Edges, flatness: float, longest: float
 ) -> tuple[Triangulation, _Edges]:
-    """The same points with Delaunay triangles in flat parts, and the edges of these."""
+    """The same points with Delaunay triangles in flat parts in place of thin triangles and those
+    with edges above ``longest``, and the edges of these."""
     for _ in range(MAX_FLIP_ROUNDS):
-        chosen = _edges_to_flip(surface.points, edges)
+        chosen = _edges_to_flip(surface, edges, longest)
         if len(chosen) == 0:
             break
         triangles = surface.triangles.copy()
@@ -178,10 +182,12 @@ def _flipped(
     return surface, edges
 
 
-def _edges_to_flip(points: Points, edges: _Edges) -> Indices:
-    """Edges that are not Delaunay, no two of one triangle."""
-    sines = np.zeros(len(edges.ends))
+def _edges_to_flip(surface: Triangulation, edges: _Edges, longest: float) -> Indices:
+    """Edges of thin or long triangles that are not Delaunay, no two of one triangle."""
+    points, sines = surface.points, np.zeros(len(edges.ends))
     inner = np.flatnonzero(edges.is_inner)
+    poor = _are_poor(points, surface.triangles, longest)
+    inner = inner[poor[edges.sides[inner]].any(axis=1)]
     sines[inner] = _sines(points, edges.ends[inner], edges.apexes[inner])
     chosen = _mutual(sines, edges.number, edges.sides)
     # The new edge must be none that is there, nor that of another flip.
@@ -190,6 +196,16 @@ def _edges_to_flip(points: Points, edges: _Edges) -> Indices:
     known = numbered_pairs(np.concatenate([edges.ends, new[first]]))[1]
     fresh = first[~np.isin(known[len(edges.ends) :], known[: len(edges.ends)])]
     return chosen[fresh]
+
+
+def _are_poor(points: Points, triangles: Triangles, longest: float) -> Mask:
+    """(F,) whether triangles are thin, or have an edge above ``longest``."""
+    corners = points[triangles]
+    sides = corners[:, [1, 2, 0]] - corners
+    lengths = np.sort(np.linalg.norm(sides, axis=2), axis=1)
+    areas = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    is_thin = areas < THIN_SINE * lengths[:, 1] * lengths[:, 2]
+    return is_thin | (lengths[:, 2] > longest)
 
 
 def _sines(points: Points, ends: Indices, apexes: Indices) -> NDArray[np.float64]:

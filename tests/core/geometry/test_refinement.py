@@ -122,7 +122,9 @@ def test_a_regular_mesh_stays_regular() -> None:
     np.testing.assert_array_equal(unchanged.triangles, grid(2).triangles)
 
 
-def test_in_flat_parts_triangles_are_delaunay() -> None:
+def test_in_flat_parts_poor_triangles_are_delaunay(monkeypatch: pytest.MonkeyPatch) -> None:
+    # All triangles are.
+    monkeypatch.setattr(refinement, "THIN_SINE", 1.1)
     points = np.random.default_rng(1).uniform(size=(30, 2))
     scattered = fan(9)
     rim = scattered.points[:9] * 2.0
@@ -167,8 +169,8 @@ def _spoiled(surface: Triangulation) -> Triangulation:
 
 @pytest.mark.parametrize("case", ["bent", "label", "turned over"])
 def test_edges_between_different_parts_are_not_flipped(case: str) -> None:
-    """Two triangles whose common edge is the longer diagonal of a rhombus."""
-    points = np.array([[-2.0, 0, 0], [2, 0, 0], [0, 1, 0], [0, -1, 0]])
+    """Two thin triangles whose common edge is the longer diagonal of a rhombus."""
+    points = np.array([[-4.5, 0, 0], [4.5, 0, 0], [0, 1, 0], [0, -1, 0]])
     triangles, labels = [[0, 1, 2], [1, 0, 3]], [False, False]
     flat = refined(triangulation(points, triangles, labels), 10.0)
     assert _keys(flat) == {(0, 2, 3), (1, 2, 3)}
@@ -183,9 +185,24 @@ def test_edges_between_different_parts_are_not_flipped(case: str) -> None:
     np.testing.assert_array_equal(kept.triangles, triangles)
 
 
+@pytest.mark.parametrize(("half", "stays"), [(3.5, True), (4.5, False)])
+def test_triangles_that_are_not_thin_stay_as_they_are_drawn(half: float, stays: bool) -> None:
+    """The common edge of two is the longer diagonal of a rhombus, 2 m wide."""
+    points = np.array([[-half, 0, 0], [half, 0, 0], [0, 1, 0], [0, -1, 0]])
+    surface = triangulation(points, [[0, 1, 2], [1, 0, 3]])
+    assert (_keys(refined(surface, 10.0)) == _keys(surface)) == stays
+
+
+def test_the_edge_of_a_triangle_that_is_too_long_is_flipped() -> None:
+    points = np.array([[-2.0, 0, 0], [2, 0, 0], [0, 1, 0], [0, -1, 0]])
+    surface = triangulation(points, [[0, 1, 2], [1, 0, 3]])
+    assert _keys(refined(surface, 4.0)) == _keys(surface)
+    assert _keys(refined(surface, 3.9)) == {(0, 2, 3), (1, 2, 3)}
+
+
 def test_an_edge_that_is_there_is_not_made_again() -> None:
     """A flat rhombus whose shorter diagonal is an edge of a third triangle."""
-    points = np.array([[-2.0, 0, 0], [2, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1]])
+    points = np.array([[-4.5, 0, 0], [4.5, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1]])
     triangles = [[0, 1, 2], [1, 0, 3], [2, 3, 4]]
     kept = refined(triangulation(points, triangles), 10.0)
     np.testing.assert_array_equal(kept.triangles, triangles)
