@@ -152,8 +152,9 @@ def _pass(
     """Solve rows of contacts and flat tets once.
 
     Returns:
-        How many contacts were solved, how many of them changed by more than the tolerance, the sum
-        of w ΔF², and by how much that of w F² has grown, in joules; all as floats.
+        How many contacts were solved, how many contacts and flat tets changed by more than the
+        tolerance, the sum of w ΔF², and by how much that of w F² has grown, in joules; all as
+        floats.
     """
     solved = moved = changed = grown = 0.0
     for i in range(first_tet, last_tet):
@@ -161,6 +162,7 @@ def _pass(
         before = flat_tets.forces[tet]
         relax_flat(flat_tets, tet, floor, mobility, moves)
         force, compliance = flat_tets.forces[tet], flat_tets.compliances[tet]
+        moved += compliance * abs(force - before) > tolerance * floor
         changed += compliance * (force - before) ** 2
         grown += compliance * (force * force - before * before)
         if force != 0.0:

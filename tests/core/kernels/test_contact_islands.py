@@ -250,7 +250,9 @@ def test_a_pass_says_how_much_it_did() -> None:
     rows = np.arange(3)
     rest = (own, tets, FLOOR, mobility, moves, np.zeros(len(mobility), np.int64), 1, 0.2)
     solved, moved, changed, grown = _pass(rows, 0, 3, rows, 0, 3, *rest)
-    assert (solved, moved) == (3, 2)
+    pressed_tets = int((tets.compliances * abs(tets.forces - before[1]) > 0.2 * FLOOR).sum())
+    assert (solved, moved) == (3, 2 + pressed_tets)
+    assert pressed_tets > 0
     pairs = list(zip((own, tets), before, strict=True))
     change = sum((part.compliances * (part.forces - old) ** 2).sum() for part, old in pairs)
     growth = sum((part.compliances * (part.forces**2 - old**2)).sum() for part, old in pairs)
@@ -319,6 +321,28 @@ def test_flat_tets_are_relaxed_with_the_contacts_of_their_own_island() -> None:
     np.testing.assert_array_equal(tets.forces, alone.forces)
     assert (tets.forces > 0.0).all() and (own.forces > 0.0).all()
     assert len(set(tets.forces.tolist())) == 3
+
+
+def test_flat_tets_that_press_each_other_are_relaxed_without_contacts() -> None:
+    """Two are above each other, and both push the light corner that they have in common."""
+
+    def heights(passes: int, tolerance: float) -> np.ndarray:
+        tets, mobility, moves = no_flat_tets(2), np.full(7, 0.1), np.zeros((7, 3))
+        mobility[3] = 1.0
+        tets.corners[:], tets.ratios[:] = [[0, 1, 2, 3], [4, 5, 6, 3]], (0.1, 0.05)
+        tets.gradients[:] = 0.0
+        tets.gradients[:, :, 2] = [[0, 0, -1, 1], [0, 0, 1, -1]]
+        tets.energies[:], tets.forces[:], tets.compliances[:] = 20.0, 0.0, 1.1
+        own = contacts([[0, 1]], [[1.0, -1.0]], [UP], [9.0], mobility)
+        own = type(own)(*(part[:0] for part in own))
+        islands = find_islands(own.nodes, tets.corners, mobility)
+        relax_islands(islands, own, tets, FLOOR, mobility, moves, passes, tolerance, 1)
+        changes = (tets.gradients * moves[tets.corners]).sum(axis=(1, 2))
+        return np.array([0.1, 0.05]) + changes
+
+    reached = heights(40, 0.2)
+    assert (reached > 0.5 * FLOOR).all()
+    np.testing.assert_allclose(reached, heights(3000, 1e-12), atol=0.2 * FLOOR)
 
 
 def test_a_tet_that_becomes_flat_wakes_the_contacts_around_it() -> None:
