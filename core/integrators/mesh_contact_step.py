@@ -16,10 +16,8 @@ from ..geometry.rigid_motion import keep_group_motion
 from ..kernels.contact_constraints import (
     GROUND,
     OPEN_RATIO,
-    SURFACES,
     Constraints,
     PairLaws,
-    drop_inactive,
     find_ground,
     find_pairs,
     gather,
@@ -113,7 +111,6 @@ class MeshContactStep:
         self._owner_of_object = owners_of_objects(surface, system, self._owners)
         self._divergence = DivergenceCheck(system)
         self._targets = surface.colliders_at(0, 0.0)
-        self._pairs = np.zeros(0, dtype=np.int64)
         # The displacements that nodes missed in the last step, and the objects in the way.
         self._missed_displacements = np.zeros((0, 3))
         self._hindered_objects: set[tuple[int, int]] = set()
@@ -192,11 +189,9 @@ class MeshContactStep:
         # A trajectory without a duration: the present candidates are still valid.
         self._candidates.cover(points, points, 0.0)
         energy = self._linearize_at_rest(at, points)
-        constraints, count = self._constraints, self._count
-        is_near = (constraints.kinds[:count] == SURFACES) & (
-            constraints.distances < constraints.dhats
-        )[:count]
-        closest = float(constraints.distances[:count][is_near].min(initial=math.inf))
+        distances = self._candidates.distances
+        is_near = distances < self._motion.dhats
+        closest = float(distances[is_near].min(initial=math.inf))
         statistics = SolverStatistics(
             contacts=int(is_near.sum()),
             minimum_distance=closest if closest < math.inf else None,
@@ -240,9 +235,7 @@ class MeshContactStep:
             self._candidates.cover(points, ends, step, is_hindered)
             if self._energy is None:
                 self._energy = self._linearize_at_rest(at, points)
-            count = self._linearize_contacts(at, points, moves, ends, at - start)
-            self._count, pairs = drop_inactive(count, self._pairs, self._constraints)
-            self._pairs = self._pairs[:pairs]
+            self._count = self._linearize_contacts(at, points, moves, ends, at - start)
             flat_tets = self._linearize_flat_tets(at, predicted)
             longest = longest_move(moves, self.laws.distances)
             self._relax_contacts(at, flat_tets, moves, AGAIN_PASSES if is_hindered else MAX_PASSES)
@@ -315,22 +308,20 @@ class MeshContactStep:
         displacements: Points,
     ) -> int:
         """Linearize contacts; return their number."""
-        stencils, mesh = self._candidates.stencils, self.surface.topology
-        may_push = np.empty(len(self._candidates.distances), dtype=np.bool_)
-        use_threads(len(may_push), PAIRS_PER_THREAD)
-        find_pairs(
-            *(stencils, self._motion.dhats, points, ends - points),
-            *(self._candidates.distances, may_push),
-        )
-        pairs = self._pairs = np.flatnonzero(may_push)
+        candidates = self._candidates
+        shares = np.empty(len(candidates.distances))
+        pair_data = (candidates.stencils, self._motion.dhats, candidates.blocked)
+        surface_data = (self.surface.topology, self.laws, points, ends)
+        use_threads(len(shares), PAIRS_PER_THREAD)
+        find_pairs(*pair_data, *surface_data, candidates.distances, shares)
+        pairs = np.flatnonzero(shares)
         while True:
             out: Constraints = self._constraints
             count = len(pairs)
             if count <= len(out.forces):
                 use_threads(count, CONTACTS_PER_THREAD)
                 nodes = (self.points_of, displacements, self._mobility)
-                pair_data = (pairs, stencils, self._motion.dhats, self._candidates.blocked)
-                write_pairs(*pair_data, mesh, self.laws, points, ends, *nodes, out)
+                write_pairs(pairs, *pair_data, *surface_data, shares, *nodes, out)
             if self._ground is not None:
                 node_state = (at, moves, displacements, self._mobility)
                 count = find_ground(*self._ground, *node_state, out, count)

@@ -15,10 +15,10 @@ import numpy as np
 
 from ..compiled import as_index, compiled, shared_range
 from ..math3.closest_points import closest_points
-from ..math3.vectors import advanced, dot, four_points, scaled
+from ..math3.vectors import advanced, dot, four_points, minus, scaled
 from .barrier import surface_force
 from .continuous_collision import closing_bound, stencil
-from .pair_weights import pair_weight, within_step
+from .pair_weights import pair_share, pair_weight, within_step
 
 #: Which barrier a contact has: the one of squared distances between surfaces, or the ground's.
 SURFACES, GROUND = 0, 1
@@ -217,36 +217,54 @@ def painted_parts(factors: Any, vertices: Any, coefficients: Any) -> Any:
 def find_pairs(
     stencils: Any,
     dhats: Any,
+    blocked: Any,
+    mesh: Any,
+    laws: Any,
     points: Any,
-    moves: Any,
+    ends: Any,
     pair_distances: Any,
-    may_push: Any,
+    shares: Any,
 ) -> None:
     """Finds which candidate pairs may push in a step.
 
     Args:
         stencils: candidate pairs.
         dhats: (P,) d̂ of pairs, in metres.
+        blocked: (P,) not zero for those that were in the way in this step, which count in whole.
+        mesh: topology of the surfaces.
+        laws: of their objects.
         points: (V, 3) of the surfaces.
-        moves: (V, 3) that they are about to make.
+        ends: (V, 3) where they would go.
         pair_distances: (P,) lower bounds, made exact if they do not decide, in metres.
-        may_push: (P,) to be filled in.
+        shares: (P,) to be filled in: 0 for those that do not push, −1 for those that count in whole
+            where they are at the end.
     """
-    for pair in shared_range(len(pair_distances)):
+    for each in shared_range(len(pair_distances)):
+        pair = as_index(each)
         a, b, c, d, are_edges = stencil(stencils, pair)
-        m = four_points(moves, a, b, c, d)
+        x, e = four_points(points, a, b, c, d), four_points(ends, a, b, c, d)
+        m = minus(e[0], x[0]), minus(e[1], x[1]), minus(e[2], x[2]), minus(e[3], x[3])
         limit = dhats[pair] + closing_bound(m[0], m[1], m[2], m[3])
+        shares[pair] = 0.0
         if pair_distances[pair] < limit:
-            difference = closest_points(are_edges, four_points(points, a, b, c, d))[0]
-            pair_distances[pair] = math.sqrt(dot(difference, difference))
-        may_push[pair] = pair_distances[pair] < limit
+            closest = closest_points(are_edges, x)
+            pair_distances[pair] = math.sqrt(dot(closest[0], closest[0]))
+            if pair_distances[pair] < limit:
+                share = pair_share(stencils, mesh, laws, points, pair, closest)
+                if share == 0.0:
+                    then = within_step(stencils, mesh, laws, dhats[pair], ends, pair, x, closest)
+                    share = -then[1]
+                if share >= 0.0 and blocked[pair] != 0:
+                    share = 1.0
+                if share != 0.0 and pair_weight(stencils, mesh, laws, pair, x)[0] > 0.0:
+                    shares[pair] = share
 
 
 @compiled()
 def _write_range(
-    pairs: Any,
     first: int,
     last: int,
+    pairs: Any,
     stencils: Any,
     dhats: Any,
     blocked: Any,
@@ -254,6 +272,7 @@ def _write_range(
     laws: Any,
     points: Any,
     ends: Any,
+    shares: Any,
     interpolation: Any,
     displacements: Any,
     mobility: Any,
@@ -264,24 +283,20 @@ def _write_range(
         a, b, c, d, are_edges = stencil(stencils, pair)
         x = four_points(points, a, b, c, d)
         closest = closest_points(are_edges, x)
-        weight, share, has_friction = pair_weight(stencils, mesh, laws, points, pair, x, closest)
-        if share == 0.0:
-            closest, share = within_step(stencils, mesh, laws, dhats[pair], ends, pair, x, closest)
+        if shares[pair] < 0.0:
+            closest = within_step(stencils, mesh, laws, dhats[pair], ends, pair, x, closest)[0]
+        weight, has_friction = pair_weight(stencils, mesh, laws, pair, x)
+        weight *= abs(shares[pair])
         difference, c0, c1, c2, c3, _ = closest
         distance = math.sqrt(dot(difference, difference))
-        if blocked[pair] == 0:
-            weight *= share
         objects = (mesh.object_of[a], mesh.object_of[d])
         one, other = painted_parts(laws.friction_factors, (a, b, c, d), (c0, c1, c2, c3))
         paint_factor = math.sqrt(one * other) if has_friction else 0.0
         _write_pair(laws, objects, dhats[pair], difference, distance, weight, paint_factor, out, k)
-        used = 0
-        # One that never pushes is between nothing.
-        if weight != 0.0:
-            used = add_point(interpolation, a, c0, out, k, used)
-            used = add_point(interpolation, b, c1, out, k, used)
-            used = add_point(interpolation, c, c2, out, k, used)
-            used = add_point(interpolation, d, c3, out, k, used)
+        used = add_point(interpolation, a, c0, out, k, 0)
+        used = add_point(interpolation, b, c1, out, k, used)
+        used = add_point(interpolation, c, c2, out, k, used)
+        used = add_point(interpolation, d, c3, out, k, used)
         finish(out, k, used, displacements, mobility)
         if blocked[pair] != 0:
             e = four_points(ends, a, b, c, d)
@@ -316,6 +331,7 @@ def write_pairs(
     laws: Any,
     points: Any,
     ends: Any,
+    shares: Any,
     interpolation: Any,
     displacements: Any,
     mobility: Any,
@@ -332,6 +348,7 @@ def write_pairs(
         laws: of their objects.
         points: (V, 3) of the surfaces.
         ends: (V, 3) where they would go.
+        shares: (P,) by ``find_pairs``.
         interpolation: of the points.
         displacements: (N, 3) of the nodes since the step began.
         mobility: (N,) in metres a newton over the step.
@@ -339,37 +356,9 @@ def write_pairs(
     """
     for chunk in shared_range(CHUNKS):
         first, last = chunk * len(pairs) // CHUNKS, (chunk + 1) * len(pairs) // CHUNKS
-        point_data = (points, ends, interpolation, displacements, mobility)
-        _write_range(pairs, first, last, stencils, dhats, blocked, mesh, laws, *point_data, out)
-
-
-@compiled()
-def _copy_row(rows: Any, source: int, target: int) -> None:
-    for i in range(rows.shape[1]):
-        rows[target, i] = rows[source, i]
-
-
-@compiled()
-def drop_inactive(count: int, pairs: Any, out: Any) -> Any:
-    """Closes up ``count`` contacts, of (P,) pairs and then others, over the pairs that never push,
-    as most do that others around them count for; how many contacts are left, and of pairs."""
-    row = kept_pairs = 0
-    for k in range(count):
-        if k < len(pairs):
-            if out.scales[k] == 0.0:
-                continue
-            pairs[row] = pairs[k]
-            kept_pairs += 1
-        if row < k:
-            for rows in (out.coefficients, out.normals, out.displacements, out.frictions):
-                _copy_row(rows, k, row)
-            _copy_row(out.nodes, k, row)
-            out.distances[row], out.dhats[row] = out.distances[k], out.dhats[k]
-            out.scales[row], out.compliances[row] = out.scales[k], out.compliances[k]
-            out.static[row], out.kinetic[row] = out.static[k], out.kinetic[k]
-            out.kinds[row], out.forces[row] = out.kinds[k], out.forces[k]
-        row += 1
-    return row, kept_pairs
+        pair_data = (pairs, stencils, dhats, blocked, mesh, laws)
+        point_data = (points, ends, shares, interpolation, displacements, mobility)
+        _write_range(first, last, *pair_data, *point_data, out)
 
 
 class GroundLaws(NamedTuple):

@@ -96,8 +96,12 @@ def edge_weight(
     back = scaled(-1.0, direction)
     if code == CROSSING:
         weight = _crossing_weight(points, mesh, first, s, distance, back)
+        if weight == 0.0:
+            return weight
         return weight * _crossing_weight(points, mesh, second, t, distance, direction)
     weight = _end_weight(points, mesh, first, code // 3, back)
+    if weight == 0.0:
+        return weight
     return weight * _end_weight(points, mesh, second, code % 3, direction)
 
 
@@ -135,6 +139,8 @@ def turned_from_corner(points: Any, mesh: Any, corner: Any, direction: Any) -> A
     for place in range(mesh.vertex_offsets[corner], mesh.vertex_offsets[corner + 1]):
         end = _far_end(mesh, mesh.vertex_edges[place], corner)
         least = min(least, _turned(minus(vector_at(points, end), origin), direction))
+        if least == 0.0:
+            break
     return least
 
 
@@ -146,6 +152,8 @@ def turned_from_side(points: Any, mesh: Any, edge: Any, direction: Any) -> Any:
     for place in range(mesh.edge_offsets[edge], mesh.edge_offsets[edge + 1]):
         across = minus(vector_at(points, mesh.edge_corners[place]), origin)
         least = min(least, _turned(across, direction))
+        if least == 0.0:
+            break
     return least
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Compute the weight of a pair in an explicit step, and the closest points at which it is made
-linear.
+"""Compute the weight of a pair in an explicit step, its share beside the pairs around it, and the
+closest points at which it is made linear.
 """
 
 from __future__ import annotations
@@ -27,13 +27,24 @@ MIN_GAP_RATIO = 0.1
 
 
 @compiled(inline=True)
-def pair_weight(
-    stencils: Any, mesh: Any, laws: Any, points: Any, pair: int, x: Any, closest: Any
-) -> Any:
-    """Return the weight of a pair at four points x with the closest points; its share beside the
-    pairs around it; and whether it has friction.
-    """
+def pair_share(stencils: Any, mesh: Any, laws: Any, points: Any, pair: int, closest: Any) -> Any:
+    """Return the share, 0 … 1, of a pair with the closest points beside the pairs around it."""
     apart, _, weight_second, _, weight_last, place = closest
+    if not laws.area_weighted:
+        return 1.0
+    edge_count = len(stencils.edge_edges)
+    if pair < edge_count:
+        first, second = stencils.edge_edges[pair, 0], stencils.edge_edges[pair, 1]
+        return edge_weight(points, mesh, first, second, place, apart, weight_second, -weight_last)
+    row = pair - edge_count
+    face, vertex = stencils.face_vertices[row, 0], stencils.face_vertices[row, 1]
+    return face_weight(points, mesh, face, vertex, place, apart)
+
+
+@compiled(inline=True)
+def pair_weight(stencils: Any, mesh: Any, laws: Any, pair: int, x: Any) -> Any:
+    """Return the weight of a pair at four points x if its share is 1, and whether it has
+    friction."""
     edge_count = len(stencils.edge_edges)
     if pair < edge_count:
         first, second = stencils.edge_edges[pair, 0], stencils.edge_edges[pair, 1]
@@ -41,15 +52,13 @@ def pair_weight(
         mollifier = mollifier_of(square, parallel_threshold(mesh, first, second))[0]
         # Edges that are nearly parallel have no friction: their closest points could be anywhere.
         if not laws.area_weighted:
-            return mollifier, 1.0, mollifier == 1.0
-        share = edge_weight(points, mesh, first, second, place, apart, weight_second, -weight_last)
-        return mollifier * edge_edge_weight(mesh, first, second), share, mollifier == 1.0
+            return mollifier, mollifier == 1.0
+        return mollifier * edge_edge_weight(mesh, first, second), mollifier == 1.0
+    if not laws.area_weighted:
+        return 1.0, True
     row = pair - edge_count
     face, vertex = stencils.face_vertices[row, 0], stencils.face_vertices[row, 1]
-    if not laws.area_weighted:
-        return 1.0, 1.0, True
-    share = face_weight(points, mesh, face, vertex, place, apart)
-    return face_vertex_weight(mesh, face, vertex), share, True
+    return face_vertex_weight(mesh, face, vertex), True
 
 
 @compiled(inline=True)
@@ -63,8 +72,8 @@ def within_step(
     x: Any,
     closest: Any,
 ) -> Any:
-    """Return the closest points at which to linearize a pair without a weight at the start of a
-    step, and its weight. They are those of the end if the pair has its whole weight there and
+    """Return the closest points at which to linearize a pair without a share at the start of a
+    step, and its share. They are those of the end if the pair has its whole share there and
     closes, as two nearly touching edges do that come to cross within the step.
     """
     a, b, c, d, are_edges = stencil(stencils, pair)
@@ -83,7 +92,7 @@ def within_step(
     gap = dot(apart, then[0]) / size
     if 0.0 < gap < MIN_CLOSING_FACTOR * size:
         return closest, 0.0
-    if pair_weight(stencils, mesh, laws, ends, pair, last, then)[1] < 1.0:
+    if pair_share(stencils, mesh, laws, ends, pair, then) < 1.0:
         return closest, 0.0
     if gap * gap < MIN_GAP_RATIO**2 * square:
         return closest, 1.0

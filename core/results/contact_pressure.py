@@ -93,21 +93,21 @@ class SurfaceForces:
         """Find contacts of the points themselves, without the vertices that carry them."""
         surface, distances = self.surface, self._distances
         stencils = candidates.stencils(surface.edges, surface.triangles)
-        still, is_near = np.zeros_like(points), np.empty(len(candidates), dtype=np.bool_)
+        still, shares = np.zeros_like(points), np.empty(len(candidates))
         dhats = pair_distances(candidates, surface, distances)
-        find_pairs(stencils, dhats, points, still, np.zeros(len(candidates)), is_near)
-        near = np.flatnonzero(is_near)
         itself = Interpolation(
             np.arange(len(points), dtype=np.int32)[:, None], np.ones((len(points), 1))
         )
         # Friction and how easily points give way have no part in it.
         none = np.zeros_like(distances)
         laws = PairLaws(distances, self._stiffness.copy(), none, none, self._is_area_weighted)
-        constraints = no_constraints(len(near), 1)
-        motion = (itself, still, np.zeros(len(points)))
         # The frame has ended, so no pair is blocked.
-        pairs = (near, stencils, dhats, np.zeros(len(candidates), dtype=np.int64))
-        write_pairs(*pairs, surface.topology, laws, points, points, *motion, constraints)
+        blocked = np.zeros(len(candidates), dtype=np.int64)
+        pairs = (stencils, dhats, blocked, surface.topology, laws, points, points)
+        find_pairs(*pairs, np.zeros(len(candidates)), shares)
+        near = np.flatnonzero(shares)
+        constraints = no_constraints(len(near), 1)
+        write_pairs(near, *pairs, shares, itself, still, np.zeros(len(points)), constraints)
         return constraints
 
 

@@ -18,7 +18,6 @@ from supple.core.kernels.contact_constraints import (
     Interpolation,
     PairLaws,
     carry,
-    drop_inactive,
     find_ground,
     find_pairs,
     gather,
@@ -149,15 +148,15 @@ def test_nodes_that_have_no_part_in_a_contact_are_not_in_it() -> None:
         assert sorted(nodes[nodes >= 0].tolist()) == carriers.tolist()
 
 
-def test_what_never_pushes_is_between_nothing() -> None:
-    """Beside a pair that is closer a pair counts nothing, and how far it is apart stays known."""
+def test_what_never_pushes_is_left_out() -> None:
+    """Beside a pair that is closer a pair counts nothing."""
     points = random_points(3)
     own, whole = found_at(points, laws_of()), found_at(points, laws_of(area_weighted=False))
-    idle = own.scales == 0.0
-    assert 0 < idle.sum() < len(idle)
-    np.testing.assert_array_equal((own.nodes < 0).all(axis=1), idle)
-    np.testing.assert_array_equal(own.distances, whole.distances)
-    assert not own.compliances[idle].any() and not own.displacements[idle].any()
+    assert 0 < len(own.forces) < len(whole.forces) and own.scales.min() > 0.0
+    kept = np.isin(whole.distances, own.distances)
+    assert kept.sum() == len(own.forces)
+    for part in ("nodes", "coefficients", "normals", "distances", "compliances"):
+        np.testing.assert_array_equal(getattr(own, part), getattr(whole, part)[kept])
 
 
 def test_points_are_gathered_from_what_carries_them() -> None:
@@ -181,7 +180,7 @@ def test_what_is_closer_than_the_distance_of_its_objects_is_found() -> None:
     limits = distances[objects[:, 0], objects[:, 1]]
     near = everything.distances < limits
     assert 5 < near.sum() < len(near) - 5
-    own = found_at(points, laws_of(distances=distances))
+    own = found_at(points, laws_of(distances=distances, area_weighted=False))
     np.testing.assert_array_equal(own.distances, everything.distances[near])
     np.testing.assert_array_equal(own.dhats, limits[near])
 
@@ -236,10 +235,10 @@ def test_what_goes_the_same_way_does_not_come_closer(points, are_edges) -> None:
 
 def test_what_is_known_to_be_out_of_reach_is_not_measured() -> None:
     points = random_points(5)
-    everything = found_at(points, laws_of())
+    everything = found_at(points, laws_of(area_weighted=False))
     limit = float(np.median(everything.distances))
     for known in (0.0, 0.5, 1.0):
-        own = found_at(points, laws_of(distances=limit), known=known)
+        own = found_at(points, laws_of(distances=limit, area_weighted=False), known=known)
         near = everything.distances < limit
         np.testing.assert_array_equal(own.distances, everything.distances[near])
 
@@ -248,11 +247,11 @@ def test_what_is_said_of_a_distance_is_believed() -> None:
     points = random_points(5)
     mesh = mesh_of(points)
     stencils = stencils_of(mesh)
-    said, may_push = np.full(len(stencils.edge_edges) + len(stencils.face_vertices), 1e3), None
-    may_push = np.ones(len(said), dtype=bool)
-    dhats = dhats_of(stencils, mesh, laws_of())
-    find_pairs(stencils, dhats, points, NOTHING, said, may_push)
-    assert not may_push.any() and (said == 1e3).all()
+    said = np.full(len(stencils.edge_edges) + len(stencils.face_vertices), 1e3)
+    shares, blocked = np.ones(len(said)), np.zeros(len(said), dtype=np.int64)
+    pair_data = (stencils, dhats_of(stencils, mesh, laws_of()), blocked, mesh, laws_of())
+    find_pairs(*pair_data, points, points, said, shares)
+    assert not shares.any() and (said == 1e3).all()
 
 
 # Energies
@@ -315,8 +314,9 @@ def test_edges_fade_out_as_they_become_parallel_and_do_not_rub_then() -> None:
 def test_a_pair_that_was_in_the_way_counts_in_whole_and_opens_by_itself() -> None:
     points = random_points(5)
     own, stiffened = (found_at(points, laws_of(), blocked=blocked) for blocked in (0, 1))
-    assert (own.scales == 0.0).any() and (stiffened.scales >= own.scales).all()
-    np.testing.assert_array_equal(stiffened.distances, own.distances)
+    kept = np.isin(stiffened.distances, own.distances)
+    assert 0 < kept.sum() == len(own.forces) < len(kept)
+    assert (stiffened.scales[kept] >= own.scales).all() and stiffened.scales.min() > 0.0
     moves = stiffened.compliances > 0.0
     assert moves.any()
     starts = (stiffened.distances / stiffened.dhats)[moves]
@@ -335,24 +335,6 @@ def test_stiffness_and_friction_are_of_the_two_objects() -> None:
     np.testing.assert_array_equal(own.static, 10 * of_pairs)
     np.testing.assert_array_equal(own.kinetic, 5 * of_pairs)
     np.testing.assert_allclose(own.scales, of_pairs * 100.0**4)
-
-
-@pytest.mark.parametrize("idle", [[], [0, 3], [1, 2, 4], [0, 1, 2, 3, 4]])
-def test_pairs_that_never_push_are_left_out_and_all_else_stays_in_order(idle: list[int]) -> None:
-    random, count = np.random.default_rng(7), 5
-    out = no_constraints(8, 1)
-    for part in out:
-        part[:] = random.integers(1, 100, part.shape)
-    out.scales[idle] = 0.0
-    # The sixth is on the ground, and stays whatever it weighs.
-    out.scales[count] = 0.0
-    pairs = np.arange(10, 10 + count)
-    before = [part.copy() for part in out]
-    stay = [k for k in range(count) if k not in idle]
-    assert drop_inactive(count + 1, pairs, out) == (len(stay) + 1, len(stay))
-    assert pairs[: len(stay)].tolist() == [10 + k for k in stay]
-    for part, old in zip(out, before, strict=True):
-        np.testing.assert_array_equal(part[: len(stay) + 1], old[[*stay, count]])
 
 
 HEIGHT = 0.7

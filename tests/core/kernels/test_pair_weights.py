@@ -26,7 +26,9 @@ FACES = np.array([[3, 4, 5], [3, 6, 4], [0, 1, 2]])
 OWNERS = np.array([0, 0, 0, 1, 1, 1, 1])
 
 
-def contact(part: np.ndarray, move: np.ndarray, are_edges: bool, dhat: float = 1.0) -> Constraints:
+def contact(
+    part: np.ndarray, move: np.ndarray, are_edges: bool, dhat: float = 1.0, blocked: int = 0
+) -> Constraints:
     """The contact of a part's first vertex with the right face of the floor, or of its first
     edge with the ridge; the whole part moves.
     """
@@ -41,7 +43,8 @@ def contact(part: np.ndarray, move: np.ndarray, are_edges: bool, dhat: float = 1
     )
     moves = np.zeros_like(points)
     moves[:3] = move
-    return found_at(points, laws_of(distances=dhat), mesh=mesh, stencils=stencils, moves=moves)
+    parts = {"mesh": mesh, "stencils": stencils, "moves": moves, "blocked": blocked}
+    return found_at(points, laws_of(distances=dhat), **parts)
 
 
 def beside(height: float) -> np.ndarray:
@@ -54,9 +57,8 @@ def beside(height: float) -> np.ndarray:
 def test_what_comes_over_a_ridge_is_held_up_and_not_back(are_edges, sink) -> None:
     own = contact(beside(HEIGHT), np.array([0.4, 0.0, -sink]), are_edges)
     still = contact(beside(HEIGHT), np.zeros(3), are_edges)
-    assert own.scales[0] > 0.0 == still.scales[0]
+    assert own.scales[0] > 0.0 and len(still.scales) == 0
     np.testing.assert_allclose(own.normals[0], UP, atol=1e-12)
-    assert still.normals[0] @ [-1.0, 0.0, 0.0] > 0.5
     used = own.nodes[0] >= 0
     of_part = used & (own.nodes[0] < 3)
     assert own.coefficients[0][of_part].sum() == pytest.approx(1.0)
@@ -70,9 +72,20 @@ def test_what_comes_over_a_ridge_is_held_up_and_not_back(are_edges, sink) -> Non
 @pytest.mark.parametrize("are_edges", [True, False])
 @pytest.mark.parametrize("move", [(0.15, 0.0, -0.06), (0.4, 0.0, -0.045)], ids=["beside", "high"])
 def test_what_stays_beside_it_or_hardly_closes_counts_nothing(are_edges, move) -> None:
-    own = contact(beside(HEIGHT), np.array(move), are_edges)
-    assert own.scales[0] == 0.0
+    assert len(contact(beside(HEIGHT), np.array(move), are_edges).scales) == 0
+    # If it was in the way, it counts in whole, where it is.
+    own = contact(beside(HEIGHT), np.array(move), are_edges, blocked=1)
+    assert own.scales[0] > 0.0
     assert own.distances[0] == pytest.approx(np.hypot(0.2, HEIGHT))
+
+
+@pytest.mark.parametrize("are_edges", [True, False])
+def test_what_was_in_the_way_over_a_ridge_is_parted_where_it_will_be(are_edges) -> None:
+    move = np.array([0.4, 0.0, -0.15])
+    own, blocked = (contact(beside(HEIGHT), move, are_edges, blocked=k) for k in (0, 1))
+    np.testing.assert_array_equal(blocked.normals, own.normals)
+    np.testing.assert_array_equal(blocked.distances, own.distances)
+    assert blocked.scales[0] >= own.scales[0] > 0.0
 
 
 @pytest.mark.parametrize(("height", "is_over"), [(0.018, False), (0.022, True)])
@@ -87,7 +100,7 @@ def test_what_a_plane_all_but_touches_already_is_parted_along_where_it_is(height
 @pytest.mark.parametrize("dhat", [0.85, 0.95])
 def test_what_is_farther_than_a_quarter_of_the_contact_distance_has_time(dhat) -> None:
     own = contact(beside(HEIGHT), np.array([0.4, 0.0, -0.2]), False, dhat)
-    assert (own.scales[0] > 0.0) == (0.25 * dhat > np.hypot(0.2, HEIGHT))
+    assert (len(own.scales) > 0) == (0.25 * dhat > np.hypot(0.2, HEIGHT))
 
 
 Points = np.ndarray
