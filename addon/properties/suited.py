@@ -38,12 +38,15 @@ _MIN_FILL_RATIO = 0.01
 # Around meshes and inside them, which takes milliseconds a redraw, by their session_uid.
 _boxes: dict[int, Points] = {}
 _volumes: dict[int, float] = {}
+# Where bodies are, their feet and their tops, by their session_uid.
+_feet_and_tops: dict[int, tuple[bytes, tuple[Points, Points]]] = {}
 
 
 def forget() -> None:
     """Forget sizes, as after every edit that Blender reports."""
     _boxes.clear()
     _volumes.clear()
+    _feet_and_tops.clear()
 
 
 def rest_box(obj: bpy.types.Object) -> Points:
@@ -98,9 +101,11 @@ def _volume(mesh: bpy.types.Mesh) -> float:
     return inside if is_closed else _OPEN_FILL_RATIO * around
 
 
-# The gap up to which a body stands on another, as a ratio to the lower one of their heights.
+# The gap up to which a body stands on another, as a ratio to the lower one of their heights. The
+# vertices of a body that are no farther from its lowest one are its foot, and those that are no
+# farther from its highest one its top.
 _GAP_RATIO = 0.02
-# The part of the smaller footprint on the other body from which a body stands on it; with less it
+# The part of the smaller one of foot and top from which a body stands on another; with less it
 # leans.
 _OVERLAP_RATIO = 0.1
 
@@ -119,9 +124,13 @@ def loads(scene: bpy.types.Scene) -> dict[bpy.types.Object, Load]:
     frame, unit = _upright(scene), metres_per_unit(scene)
     corners = np.array([unit * rest_box(obj) @ frame for obj in bodies])
     low, high = corners.min(axis=1), corners.max(axis=1)
-    shares = _shares(low, high)
+    near = _near(low, high)
+    feet, tops = np.zeros((2, len(bodies), 2, 2))
+    for index in np.flatnonzero(near.any(axis=0) | near.any(axis=1)):
+        feet[index], tops[index] = _foot_and_top(bodies[index], frame, unit)
+    shares = _shares(near, feet, tops)
     shares[[_is_carried(obj) for obj in bodies]] = 0.0
-    carried, tops = np.zeros(len(bodies)), high[:, 2].copy()
+    carried, summits = np.zeros(len(bodies)), high[:, 2].copy()
     for upper in np.argsort(-low[:, 2], kind="stable"):
         below = np.flatnonzero(shares[upper])
         if len(below) == 0:
@@ -129,17 +138,17 @@ def loads(scene: bpy.types.Scene) -> dict[bpy.types.Object, Load]:
         density, volume = exact_float(bodies[upper].supple.density), mesh_volume(bodies[upper])
         mass = carried[upper] + density * unit**3 * volume
         carried[below] += shares[upper, below] / shares[upper].sum() * mass
-        tops[below] = np.maximum(tops[below], tops[upper])
-    heights = tops - high[:, 2]
+        summits[below] = np.maximum(summits[below], summits[upper])
+    heights = summits - high[:, 2]
     return {
         obj: Load(float(mass), float(height))
         for obj, mass, height in zip(bodies, carried, heights, strict=True)
     }
 
 
-def _shares(low: Points, high: Points) -> Points:
-    """(N, N) the area in m² with which a body, the row, stands on another, the column; 0 where it
-    does not.
+def _near(low: Points, high: Points) -> NDArray[np.bool_]:
+    """(N, N) whether the box around a body, the row, begins where that around another, the column,
+    ends.
 
     Args:
         low, high: (N, 3) corners of the boxes around the bodies in metres, the last axis up.
@@ -148,12 +157,63 @@ def _shares(low: Points, high: Points) -> Points:
     gaps = np.abs(low[:, None, 2] - high[None, :, 2])
     is_near = gaps <= _GAP_RATIO * np.minimum(heights[:, None], heights[None])
     ends, starts = np.minimum(high[:, None], high[None]), np.maximum(low[:, None], low[None])
-    areas = np.maximum(ends - starts, 0.0)[:, :, :2].prod(axis=2)
-    footprints = (high - low)[:, :2].prod(axis=1)
-    smaller = np.minimum(footprints[:, None], footprints[None])
-    is_on = is_near & (areas > _OVERLAP_RATIO * smaller)
-    np.fill_diagonal(is_on, False)
-    return np.where(is_on, areas, 0.0)
+    is_near &= (ends > starts)[:, :, :2].all(axis=2)
+    np.fill_diagonal(is_near, False)
+    return is_near
+
+
+def _foot_and_top(obj: bpy.types.Object, frame: Points, unit: float) -> tuple[Points, Points]:
+    """(2, 2) rectangles around the lowest and around the highest vertices of a body at rest, each
+    its low corner and its high one, in metres.
+
+    Boxes alone do not tell whether a body stands on another: those around bodies that fall in a
+    heap often begin where another one ends.
+    """
+    matrix = np.array(obj.matrix_world)
+    place = matrix.tobytes() + frame.tobytes()
+    known = _feet_and_tops.get(obj.session_uid)
+    if known is None or known[0] != place:
+        points = unit * transform(matrix, _own_points(obj)) @ frame
+        known = _feet_and_tops[obj.session_uid] = place, _ends(points)
+    return known[1]
+
+
+def _ends(points: Points) -> tuple[Points, Points]:
+    heights = points[:, 2]
+    low, high = float(heights.min()), float(heights.max())
+    margin = _GAP_RATIO * (high - low)
+    foot, top = points[heights <= low + margin, :2], points[heights >= high - margin, :2]
+    # One vertex alone has an extent, too.
+    return (
+        np.array([foot.min(axis=0) - margin, foot.max(axis=0) + margin]),
+        np.array([top.min(axis=0) - margin, top.max(axis=0) + margin]),
+    )
+
+
+def _own_points(obj: bpy.types.Object) -> Points:
+    """(V, 3) vertices of the object at rest, in its own space; corners of the box around it where
+    it has none."""
+    mesh, graph = obj.data, bpy.context.view_layer.depsgraph
+    if graph is not None and not (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
+        mesh = obj.evaluated_get(graph).data
+    points = vertex_coordinates(mesh)
+    return points if len(points) else _own_box(obj)
+
+
+def _shares(near: NDArray[np.bool_], feet: Points, tops: Points) -> Points:
+    """(N, N) the area in m² with which a body, the row, stands on another, the column; 0 where it
+    does not.
+
+    Args:
+        near: (N, N) see ``_near``.
+        feet, tops: (N, 2, 2) see ``_foot_and_top``.
+    """
+    starts = np.maximum(feet[:, None, 0], tops[None, :, 0])
+    ends = np.minimum(feet[:, None, 1], tops[None, :, 1])
+    areas = np.maximum(ends - starts, 0.0).prod(axis=2)
+    foot_areas, top_areas = ((part[:, 1] - part[:, 0]).prod(axis=1) for part in (feet, tops))
+    smaller = np.minimum(foot_areas[:, None], top_areas[None])
+    return np.where(near & (areas > _OVERLAP_RATIO * smaller), areas, 0.0)
 
 
 def _is_carried(obj: bpy.types.Object) -> bool:

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import bpy
 import numpy as np
 import pytest
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from supple.addon import ids
 from supple.addon.capture.scene import capture
@@ -371,6 +371,50 @@ def test_only_what_touches_from_above_is_a_load(scene, place, share):
     bpy.context.view_layer.update()
     assert suited.load_on(scene, low).mass == pytest.approx(1000.0 * share)
     assert suited.load_on(scene, low).height == pytest.approx(share)
+
+
+def test_what_falls_beside_others_stands_on_none_of_them(scene):
+    """The box around a tilted body begins where that around another one ends, and that is all."""
+    (low,) = tower((0.5,))
+    bpy.ops.mesh.primitive_cube_add(size=1.0, rotation=(0.7, 0.5, 0.0))
+    tilted = bpy.context.object
+    bpy.context.view_layer.update()
+    box = np.array([tilted.matrix_world @ Vector(corner) for corner in tilted.bound_box])
+    below = box[box[:, 2].argmin()]
+    for obj in (low, tilted):
+        obj.supple.enabled = True
+    # With its lowest corner in the middle of the other's top it stands there, beside it not.
+    for aside, share in ((0.0, 1.0), (0.7, 0.0)):
+        tilted.location = (-below[0] + aside, -below[1], 1.0 - below[2])
+        bpy.context.view_layer.update()
+        assert suited.load_on(scene, low).mass == pytest.approx(1000.0 * share)
+
+
+def test_a_ball_stands_on_a_plate_with_its_lowest_part(scene):
+    (low,) = tower((0.5,))
+    bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=3, radius=0.5, location=(0.3, 0.3, 1.5))
+    ball = bpy.context.object
+    for obj in (low, ball):
+        obj.supple.enabled = True
+    bpy.context.view_layer.update()
+    assert suited.load_on(scene, low).mass == pytest.approx(1000.0 * math.pi / 6.0, rel=0.05)
+    ball.location.x = 0.8
+    bpy.context.view_layer.update()
+    assert suited.load_on(scene, low).mass == 0.0
+
+
+def test_the_foot_of_a_body_is_that_of_its_modifiers(scene):
+    """An array of cubes stands on posts of which only one is below the first cube."""
+    posts = tower((0.5,)) + tower((0.5,))
+    posts[1].location.x = 3.0
+    bpy.ops.mesh.primitive_cube_add(size=1.0, location=(0, 0, 1.5))
+    beam = bpy.context.object
+    beam.modifiers.new("Array", "ARRAY").count = 4
+    for obj in (*posts, beam):
+        obj.supple.enabled = True
+    bpy.context.view_layer.update()
+    masses = [suited.load_on(scene, post).mass for post in posts]
+    assert masses[0] == masses[1] > 0.0
 
 
 def test_a_beam_on_two_posts_loads_each_by_half(scene):
