@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from zlib import crc32
 
 import bpy
@@ -240,17 +242,40 @@ _HANGING_BEND_RATIO = 0.6
 def suit(context: bpy.types.Context, objects: Sequence[bpy.types.Object]) -> None:
     """Give new soft bodies the settings that suit them, except for settings that the user has
     changed."""
+    shapes: dict[bpy.types.Object, Shape] = {}
+    set_here = []
     for obj in objects:
-        try:
-            shape = shape_of(context, obj)
+        # Without a usable shape it keeps the defaults; Simulate reports the reason.
+        with suppress(SuppleError):
+            shapes[obj] = shape = shape_of(context, obj)
             if not obj.supple.is_property_set("young"):
                 _set_young(context.scene, obj, shape, load_on(context.scene, obj))
+                set_here.append(obj)
+    _make_copies_alike(set_here, shapes)
+    for obj, shape in shapes.items():
+        with suppress(SuppleError):
             if not obj.supple.is_property_set("viscosity"):
                 _set_viscosity(obj, shape)
             if not obj.supple.is_property_set("resolution"):
                 _set_resolution(obj, shape)
-        except SuppleError:
-            continue  # without a usable shape it keeps the defaults; Simulate reports the reason
+
+
+def _make_copies_alike(
+    objects: Sequence[bpy.types.Object], shapes: Mapping[bpy.types.Object, Shape]
+) -> None:
+    """Give bodies of one shape the same stiffness, however they lie, unless pins or loads make a
+    difference."""
+    copies = defaultdict(list)
+    for obj in objects:
+        if obj.supple.suited_to == _FREE:
+            shape = shapes[obj]
+            extents = np.ptp(_own_box(obj), axis=0) * np.array(obj.matrix_world.to_scale())
+            size = tuple(f"{extent:.3g}" for extent in np.abs(extents))
+            copies[len(shape.vertices), len(shape.triangles), obj.supple.density, size].append(obj)
+    for alike in copies.values():
+        young = sorted(obj.supple.young for obj in alike)[len(alike) // 2]
+        for obj in alike:
+            obj.supple.young = obj.supple.suited_young = young
 
 
 def refresh(context: bpy.types.Context, first_frame: int) -> list[str]:
@@ -424,8 +449,16 @@ def _pinned_vertices(obj: bpy.types.Object) -> NDArray[np.intp]:
 
 def _circumstances(obj: bpy.types.Object, load: Load) -> str:
     """The pins and the load of a body: the stiffness that suits it is another where these are."""
-    vertices = _pinned_vertices(obj).astype(np.int32)
-    return f"{len(vertices)} {crc32(vertices.tobytes())} {load.mass:.2g} {load.height:.2g}"
+    return _described(_pinned_vertices(obj), load)
+
+
+def _described(vertices: NDArray[np.intp], load: Load) -> str:
+    pins = vertices.astype(np.int32)
+    return f"{len(pins)} {crc32(pins.tobytes())} {load.mass:.2g} {load.height:.2g}"
+
+
+# The circumstances of a body that nothing holds, and on which nothing stands.
+_FREE = _described(np.empty(0, dtype=np.intp), Load())
 
 
 def _set_viscosity(obj: bpy.types.Object, shape: Shape) -> None:

@@ -417,6 +417,36 @@ def test_the_foot_of_a_body_is_that_of_its_modifiers(scene):
     assert masses[0] == masses[1] > 0.0
 
 
+def test_copies_are_equally_stiff_however_they_lie(scene):
+    turns = [(0.0, 0.0, 0.0), (1.2, 0.3, 0.0), (0.4, 1.5, 0.8)]
+    bodies = []
+    for number, (turn, scale) in enumerate(
+        zip([*turns, turns[1]], (1.0, 1.0, 1.0, 2.0), strict=True)
+    ):
+        bpy.ops.mesh.primitive_cube_add(location=(9.0 * number, 0, 20), rotation=turn)
+        bodies.append(bpy.context.object)
+        bodies[-1].scale = (scale, scale, 4.0 * scale)
+    alone = []
+    for body in bodies:
+        bpy.context.view_layer.update()
+        bpy.ops.object.select_all(action="DESELECT")
+        body.select_set(True)
+        bpy.ops.supple.add()
+        alone.append(body.supple.young)
+        bpy.ops.supple.remove()
+        body.supple.property_unset("young")
+        body.supple.property_unset("viscosity")
+    assert len(set(alone)) == 4
+    for body in bodies:
+        body.select_set(True)
+    bpy.ops.supple.add()
+    youngs = [body.supple.young for body in bodies]
+    assert youngs == [sorted(alone[:3])[1]] * 3 + [alone[3]]
+    assert len({body.supple.viscosity for body in bodies[:3]}) == 1
+    assert all(suited.is_automatic(body) for body in bodies)
+    assert suited.refresh(bpy.context, 1) == []
+
+
 def test_a_beam_on_two_posts_loads_each_by_half(scene):
     posts = tower((0.5,)) + tower((0.5,))
     posts[0].location.x, posts[1].location.x = -1.5, 1.5
