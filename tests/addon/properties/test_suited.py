@@ -184,6 +184,16 @@ def test_what_is_reported_while_it_plays_is_of_its_rest_shape(scene, add_body, p
     assert sag(obj) != before
 
 
+def test_what_stands_on_a_body_does_so_while_it_plays(scene, play):
+    low, _ = tower((0.5, 1.5))
+    bpy.ops.supple.add()
+    play(3, wobble=True)
+    for frame in (1, 3):
+        scene.frame_set(frame)
+        suited.forget()
+        assert suited.load_on(scene, low).mass == pytest.approx(1000.0)
+
+
 def test_a_preset_says_what_size_it_is_made_for(cube, capfd):
     bpy.ops.supple.add()
     bpy.ops.supple.apply_preset(preset="gelatine_dessert", size="real")
