@@ -58,17 +58,27 @@ def rest_box(obj: bpy.types.Object) -> Points:
 
 def _own_box(obj: bpy.types.Object) -> Points:
     """(8, 3) corners around the object at rest, in its own space."""
-    if len(obj.data.vertices) and (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
+    if len(obj.data.vertices) and _shows_frames(obj):
         # Blender's box is of the frame that is shown.
         return _mesh_box(obj.data)
     return np.array(obj.bound_box)
 
 
+def _shows_frames(obj: bpy.types.Object) -> bool:
+    """Whether what Blender evaluates may be a simulated frame."""
+    return find_modifier(obj) is not None or shape_keys.has_bake(obj)
+
+
 def longest_side(obj: bpy.types.Object) -> float:
     """The longest side of the object at rest along its own axes, in Blender units."""
+    return float(_sides(obj).max())
+
+
+def _sides(obj: bpy.types.Object) -> NDArray[np.float64]:
+    """The (3,) sides of the object at rest along its own axes, in Blender units."""
     matrix = np.array(obj.matrix_world)[:3, :3]
-    extents = np.ptp(_own_box(obj), axis=0)
-    return float((extents * np.linalg.norm(matrix, axis=0)).max())
+    sides: NDArray[np.float64] = np.ptp(_own_box(obj), axis=0) * np.linalg.norm(matrix, axis=0)
+    return sides
 
 
 def mesh_volume(obj: bpy.types.Object) -> float:
@@ -129,7 +139,7 @@ def loads(scene: bpy.types.Scene) -> dict[bpy.types.Object, Load]:
     near = _near(low, high)
     feet, tops = np.zeros((2, len(bodies), 2, 2))
     for index in np.flatnonzero(near.any(axis=0) | near.any(axis=1)):
-        feet[index], tops[index] = _foot_and_top(bodies[index], frame, unit)
+        feet[index], tops[index] = _foot_and_top(bodies[index], frame)
     shares = _shares(near, feet, tops)
     shares[[_is_carried(obj) for obj in bodies]] = 0.0
     carried, summits = np.zeros(len(bodies)), high[:, 2].copy()
@@ -164,9 +174,9 @@ def _near(low: Points, high: Points) -> NDArray[np.bool_]:
     return is_near
 
 
-def _foot_and_top(obj: bpy.types.Object, frame: Points, unit: float) -> tuple[Points, Points]:
+def _foot_and_top(obj: bpy.types.Object, frame: Points) -> tuple[Points, Points]:
     """(2, 2) rectangles around the lowest and around the highest vertices of a body at rest, each
-    its low corner and its high one, in metres.
+    its low corner and its high one, in Blender units.
 
     Boxes alone do not tell whether a body stands on another: those around bodies that fall in a
     heap often begin where another one ends.
@@ -175,7 +185,7 @@ def _foot_and_top(obj: bpy.types.Object, frame: Points, unit: float) -> tuple[Po
     place = matrix.tobytes() + frame.tobytes()
     known = _feet_and_tops.get(obj.session_uid)
     if known is None or known[0] != place:
-        points = unit * transform(matrix, _own_points(obj)) @ frame
+        points = transform(matrix, _own_points(obj)) @ frame
         known = _feet_and_tops[obj.session_uid] = place, _ends(points)
     return known[1]
 
@@ -196,15 +206,15 @@ def _own_points(obj: bpy.types.Object) -> Points:
     """(V, 3) vertices of the object at rest, in its own space; corners of the box around it where
     it has none."""
     mesh, graph = obj.data, bpy.context.view_layer.depsgraph
-    if graph is not None and not (find_modifier(obj) is not None or shape_keys.has_bake(obj)):
+    if graph is not None and not _shows_frames(obj):
         mesh = obj.evaluated_get(graph).data
     points = vertex_coordinates(mesh)
     return points if len(points) else _own_box(obj)
 
 
 def _shares(near: NDArray[np.bool_], feet: Points, tops: Points) -> Points:
-    """(N, N) the area in m² with which a body, the row, stands on another, the column; 0 where it
-    does not.
+    """(N, N) the area with which a body, the row, stands on another, the column, in square Blender
+    units; 0 where it does not.
 
     Args:
         near: (N, N) see ``_near``.
@@ -269,8 +279,7 @@ def _make_copies_alike(
     for obj in objects:
         if obj.supple.suited_to == _FREE:
             shape = shapes[obj]
-            extents = np.ptp(_own_box(obj), axis=0) * np.array(obj.matrix_world.to_scale())
-            size = tuple(f"{extent:.3g}" for extent in np.abs(extents))
+            size = tuple(f"{side:.3g}" for side in _sides(obj))
             copies[len(shape.vertices), len(shape.triangles), obj.supple.density, size].append(obj)
     for alike in copies.values():
         young = sorted(obj.supple.young for obj in alike)[len(alike) // 2]

@@ -96,6 +96,8 @@ def found_at(points: np.ndarray, laws: PairLaws, **own: Any) -> Constraints:
     pairs = np.flatnonzero(shares)
     # What is not known well enough is measured, and nothing is said to be farther than it is.
     np.testing.assert_allclose(known[pairs], apart[pairs], atol=1e-12)
+    near = apart < dhats
+    np.testing.assert_allclose(known[near], apart[near], atol=1e-12)
     assert (known <= apart + 1e-12).all()
     write_pairs(pairs, *pair_data, shares, interpolation, displacements, mobility, out)
     assert all((part[len(pairs) :] == 77).all() for part in out)

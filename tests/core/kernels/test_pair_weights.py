@@ -59,6 +59,8 @@ def test_what_comes_over_a_ridge_is_held_up_and_not_back(are_edges, sink) -> Non
     still = contact(beside(HEIGHT), np.zeros(3), are_edges)
     assert own.scales[0] > 0.0 and len(still.scales) == 0
     np.testing.assert_allclose(own.normals[0], UP, atol=1e-12)
+    still = contact(beside(HEIGHT), np.zeros(3), are_edges, blocked=1)
+    assert still.normals[0] @ [-1.0, 0.0, 0.0] > 0.5
     used = own.nodes[0] >= 0
     of_part = used & (own.nodes[0] < 3)
     assert own.coefficients[0][of_part].sum() == pytest.approx(1.0)
