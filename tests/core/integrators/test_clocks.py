@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from supple.core import Collider, Contact, Scene, Simulator, SoftBody
-from supple.core.integrators import Automatic, SymplecticEuler
+from supple.core.integrators import Automatic, ImplicitEuler, SymplecticEuler
 from supple.core.integrators.clocks import MAX_RATE, MIN_RATE, RATE_GROWTH, Clocks
 from supple.tests.core.touching import plate
 from supple.verification.meshes import block
@@ -78,6 +78,14 @@ def test_a_stamp_stops_on_what_cannot_yield_while_the_rest_goes_on(integrator) -
     assert torch.allclose(
         press[:, 2] - press[:, 2].min(), torch.round(press[:, 2] - 1.0), atol=1e-12
     )
+
+
+def test_an_implicit_step_says_how_far_a_stamp_is_behind() -> None:
+    for number, frame in enumerate(checked(Simulator(jammed(), ImplicitEuler()), 6)):
+        lag = frame.report.solver_statistics.lag
+        height = float(frame.positions[1][:7, 2].min())
+        assert lag == pytest.approx(height - (1.01 - 0.04 * number), abs=1e-9)
+    assert 0.1 < lag < 0.2
 
 
 def test_what_is_free_again_catches_up_and_is_exactly_where_it_should_be() -> None:

@@ -51,6 +51,22 @@ def test_a_step_solves_the_equation_of_the_scheme(make_block) -> None:
     )
 
 
+def test_forces_and_pins_are_those_of_the_end_of_each_stage(make_block, monkeypatch) -> None:
+    simulator = Simulator(Scene([SoftBody(make_block())]), SDIRK2(), substeps=2)
+    solve, times = ImplicitStepper._solve, []
+
+    def timed(stepper, state, coasting, end_time, *args):
+        times.append(end_time)
+        return solve(stepper, state, coasting, end_time, *args)
+
+    monkeypatch.setattr(ImplicitStepper, "_solve", timed)
+    list(simulator.run(2))
+    first = 1.0 - math.sqrt(0.5)
+    assert [frame for frame, _ in times] == [0] * 4 + [1] * 4
+    fractions = [0.5 * first, 0.5, 0.5 + 0.5 * first, 1.0]
+    assert [fraction for _, fraction in times] == pytest.approx(2 * fractions)
+
+
 @pytest.mark.parametrize("model", [StableNeoHookean, NeoHookean])
 def test_a_body_that_wobbles_never_gains_energy(make_block, model) -> None:
     mesh = make_block()

@@ -282,12 +282,16 @@ def test_inner_edges_of_a_floor_do_not_brake_what_slides_over_them() -> None:
     assert momenta(simulator)[0, 0] > 0.98 * began
 
 
-def steps_of_a_frame(speed: float, stretch: float) -> tuple[int, int]:
-    """The steps of a cube far above a floor, and those that bodies at rest take."""
+def far_above_a_floor(speed: float) -> Simulator:
     cube = block((2, 2, 2), (0.1, 0.1, 0.1), (0.0, 0.0, 1.0))
     body = SoftBody(cube, StableNeoHookean(5e4, 0.4), velocity=(speed, 0.0, 0.0))
     scene = Scene([body], colliders=[tiles(2, 0.05)], gravity=WEIGHTLESS, contact=Contact())
-    simulator = Simulator(scene, SymplecticEuler())
+    return Simulator(scene, SymplecticEuler())
+
+
+def steps_of_a_frame(speed: float, stretch: float) -> tuple[int, int]:
+    """The steps of a cube far above a floor, and those that bodies at rest take."""
+    simulator = far_above_a_floor(speed)
     simulator.state.positions[0] *= stretch
     (frame,) = checked(simulator, 1)
     return frame.report.substeps, stepper_of(simulator).substeps
@@ -303,6 +307,14 @@ def test_a_frame_takes_twice_the_steps_where_bodies_go_farther_than_contacts_rea
 def test_a_frame_takes_more_steps_where_bodies_are_stretched_but_no_more_than_twice() -> None:
     steps, at_rest = steps_of_a_frame(0.0, 1.7)
     assert at_rest < steps <= 2 * at_rest
+
+
+def test_deformed_bodies_take_the_steps_that_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulator = far_above_a_floor(0.0)
+    stepper = stepper_of(simulator)
+    longest = simulator.system.frame_times.of(0) / (1.5 * stepper.substeps)
+    monkeypatch.setattr(stepper, "_deformed_step", lambda positions: longest)
+    assert stepper._substeps(simulator.state) == math.ceil(1.5 * stepper.substeps)
 
 
 def test_what_has_flowed_flat_takes_the_steps_it_needs_beside_contact_too(

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
+from dataclasses import replace
+from itertools import count, pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,7 @@ from supple.core.linear_solvers.linear_solver import LinearSolver
 from supple.core.materials import Material, NeoHookean, StableNeoHookean
 from supple.core.minimizers.incremental_potential import IncrementalPotential
 from supple.core.minimizers.lagged_update import LAG_CHANGE_RATIO, LaggedUpdate
-from supple.core.minimizers.minimize_result import CONVERGED, ENOUGH, MinimizeResult
+from supple.core.minimizers.minimize_result import CONVERGED, ENOUGH, OBSTRUCTED, MinimizeResult
 from supple.core.minimizers.newton import STICK_DRIFT_RATIO, Newton
 from supple.core.minimizers.newton_search import NewtonSearch
 from supple.core.minimizers.search_path import SearchPath
@@ -370,6 +371,115 @@ def test_a_search_goes_on_with_the_solver_of_the_one_before_until_it_begins_anew
     assert went_on.linear_iterations == 0
     assert went_on.factorizations > 0
     assert problem.minimize(1e-10).linear_iterations > 0
+
+
+def _change_paths(
+    problem: Problem,
+    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[int, SearchPath], SearchPath],
+) -> None:
+    """Changes the paths of searches, by their number."""
+    find, number = problem.objective.paths.find, count()
+
+    def changed(*args: Any) -> SearchPath:
+        return change(next(number), find(*args))
+
+    monkeypatch.setattr(problem.objective.paths, "find", changed)
+
+
+def _observed(problem: Problem, observe: Callable[[NewtonSearch], Any]) -> list[Any]:
+    """Return what is seen of a search after each of its steps but the last."""
+    seen = []
+
+    def is_enough(search: NewtonSearch) -> bool:
+        seen.append(observe(search))
+        return False
+
+    problem._begin()
+    problem.newton.begin()
+    problem.newton.minimize(problem.start, 1e-10, STEP, 60, is_enough=is_enough)
+    return seen
+
+
+def test_a_short_path_that_is_taken_whole_is_no_failed_search(make_block, monkeypatch) -> None:
+    problem = Problem(make_block, (1.5, 0.8, 1.2))
+    _change_paths(
+        problem,
+        monkeypatch,
+        lambda number, path: replace(path, max_step_size=0.05) if number in (1, 3) else path,
+    )
+    paths = problem.objective.paths
+    seen = _observed(problem, lambda search: (search.projects, paths.follows_ground))
+    # A cut step is followed by one with a projected Hessian, and that by one without.
+    assert [projects for projects, _ in seen[:5]] == [False, True, False, True, False]
+    assert all(follows_ground for _, follows_ground in seen)
+
+
+def test_each_step_that_leads_astray_is_followed_by_more_projected_ones(
+    make_block, monkeypatch
+) -> None:
+    problem = Problem(make_block, (1.5, 0.8, 1.2))
+    search_line, number = NewtonSearch._search_line, count()
+
+    def cut(search: NewtonSearch, path: SearchPath) -> float:
+        if next(number) in (1, 3):
+            return search_line(search, replace(path, max_step_size=0.05)) and 0.05
+        return search_line(search, path)
+
+    monkeypatch.setattr(NewtonSearch, "_search_line", cut)
+    seen = _observed(problem, lambda search: search.projects)
+    assert seen[:6] == [False, True, False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("obstructed", "reason"), [({0, 2, 4, 6}, CONVERGED), ({1, 2}, OBSTRUCTED)]
+)
+def test_a_search_is_obstructed_where_two_steps_in_a_row_are(
+    make_block, monkeypatch, obstructed: set[int], reason: str
+) -> None:
+    problem = Problem(make_block)
+    _change_paths(
+        problem,
+        monkeypatch,
+        lambda number, path: replace(path, is_obstructed=number in obstructed),
+    )
+    monkeypatch.setattr(problem.objective, "gains_little", lambda *_: True)
+    problem._begin()
+    monkeypatch.setattr(problem.objective, "rigid_drift", lambda *_: 0.0)
+    problem.newton.begin()
+    found = problem.newton.minimize(problem.start, 1e-10, STEP, 60, is_exact=False)
+    assert found.termination_reason == reason
+    assert reason == CONVERGED or found.iterations == max(obstructed) + 1
+
+
+def test_a_search_goes_on_in_energies_that_change_on_the_way(make_block, monkeypatch) -> None:
+    problem = Problem(make_block)
+    energy, raised = problem.objective.energy, count()
+    value, size = energy(problem.start)
+    added = [0.0]
+
+    def adapt(positions: torch.Tensor) -> bool:
+        added[0] = 10.0 * value
+        return next(raised) == 0
+
+    def shifted(positions: torch.Tensor) -> tuple[float, float]:
+        value, size = energy(positions)
+        return value + added[0], size + added[0]
+
+    monkeypatch.setattr(problem.objective, "after_iteration", adapt)
+    monkeypatch.setattr(problem.objective, "energy", shifted)
+    found = problem.minimize(1e-6)
+    assert found.converged
+    monkeypatch.undo()
+    assert float((found.positions - problem.minimize(1e-6).positions).abs().max()) < 1e-9
+
+
+def test_the_length_of_a_whole_step_is_known(make_block) -> None:
+    seen = _observed(
+        Problem(make_block), lambda search: (search.whole_step_norm, search.result("").step_norm)
+    )
+    assert len(seen) > 2
+    assert all(whole == step for whole, step in seen)
 
 
 def test_light_corners_that_slide_do_not_hold_up_a_landing() -> None:
