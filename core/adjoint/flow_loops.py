@@ -17,7 +17,6 @@ from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
 from ..kernels.deformation import deformation_gradient, diagonalize_again
-from ..kernels.elasticity import sum_at_vertices
 from ..kernels.plastic_flow import (
     TETS_PER_CHUNK,
     TETS_PER_THREAD,
@@ -108,7 +107,7 @@ class FlowAdjointKernel:
         if changed:
             tets.forget_passes(is_written=True)
         if flowed:
-            sum_at_vertices(self._grad_edges, self._corners, out.numpy())
+            tets.vertex_sums.add(self._grad_edges, out.numpy())
 
     def settle(self, grad_plastic: Tensor) -> None:
         """Add the waiting sums to the (10, M) gradient by plastic strains."""

@@ -22,7 +22,6 @@ from ..kernels.elasticity import (
     Constants,
     first_derivatives,
     second_derivatives,
-    sum_at_vertices,
 )
 from ..math3.matrices import (
     add3,
@@ -161,9 +160,9 @@ class DerivativesKernel:
             works.numpy(),
             None if rest is None else rest.sums,
         )
-        sum_at_vertices(self._forces, self._corners, out[0].numpy())
+        self._tets.vertex_sums.add(self._forces, out[0].numpy())
         if self._rates is not None:
-            sum_at_vertices(self._rates, self._corners, out[1].numpy())
+            self._tets.vertex_sums.add(self._rates, out[1].numpy())
 
 
 @compiled()

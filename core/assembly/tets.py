@@ -15,7 +15,7 @@ from torch import Tensor
 from ..compiled import runs_loops
 from ..geometry.groups import grouped
 from ..geometry.tet_mesh import TetMesh
-from ..kernels.deformation import volume_ratios_on_cpu, write_rest_shape
+from ..kernels.deformation import VertexSums, volume_ratios_on_cpu, write_rest_shape
 from ..math3.torch_matrices import det3, inverses3, matmul3, segment_sums
 from .block_matrix import CORNER_PAIRS, BlockPattern, ElementMap
 
@@ -171,11 +171,16 @@ class Tets:
 
     def add_edge_forces(self, forces: Tensor, out: Tensor) -> None:
         """Adds forces along the edges from corner 0, (3, 3, M): component, edge, to the (3, N) of
-        vertices. The compiled counterpart is ``sum_at_vertices``."""
+        vertices. The compiled counterpart is ``vertex_sums``."""
         order, offsets = self._corners_by_vertex
         at_corners = torch.cat([-forces.sum(1, keepdim=True), forces], dim=1)
         vertex_forces = at_corners.view(3, -1).T.contiguous().index_select(0, order)
         out += segment_sums(vertex_forces, offsets).T
+
+    @cached_property
+    def vertex_sums(self) -> VertexSums:
+        """Return the compiled sums of edge forces at vertices."""
+        return VertexSums(self.corners.numpy(), len(self.template))
 
     @cached_property
     def blocks(self) -> Tensor:

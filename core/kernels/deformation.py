@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Deformation gradients, volumes and rest shapes of tets.
+"""Deformation gradients, volumes and rest shapes of tets, and sums of their forces at vertices.
 
 The torch counterparts are in ``core/assembly/tets.py`` and ``torch_matrices.py``.
 """
@@ -9,10 +9,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
+from ..geometry.groups import grouped
 from ..math3.matrices import (
     cofactors,
     determinant,
@@ -230,3 +233,47 @@ def _rotation(p: Any, q: Any, entry: Any) -> Any:
 @compiled()
 def _turned(cosine: Any, sine: Any, a: Any, b: Any) -> Any:
     return weighted(cosine, a, -sine, b), weighted(sine, a, cosine, b)
+
+
+#: Fewer tets than this a thread cost more to hand out than to add up.
+SUMMED_TETS_PER_THREAD = 3000
+
+
+class VertexSums:
+    """Sums of forces by the edges of tets at their vertices. Each vertex adds them up in the order
+    of the tets, so that sums are the same whatever the number of threads.
+
+    Args:
+        corners: (4, M) vertices of the tets.
+        vertex_count: N.
+    """
+
+    def __init__(self, corners: NDArray[Any], vertex_count: int) -> None:
+        order, offsets = grouped(corners.T.ravel(), vertex_count)
+        # The corners of each vertex as 4 × tet + corner. Unsigned, since a loop would ask of each
+        # signed index whether it counts from the end.
+        self._corners, self._offsets = order.astype(np.uint32), offsets.astype(np.uint32)
+        self._count = corners.shape[1]
+
+    def add(self, forces: NDArray[Any], out: NDArray[Any]) -> None:
+        """Add (9, M) forces by the edges from corner 0 to the (3, N) of vertices, in newtons."""
+        use_threads(self._count, SUMMED_TETS_PER_THREAD)
+        _add_by_vertex(forces, self._corners, self._offsets, out)
+
+
+@compiled(parallel=True)
+def _add_by_vertex(forces: Any, corners: Any, offsets: Any, out: Any) -> None:
+    """Add up the forces of the corners of each vertex."""
+    for v in shared_range(out.shape[1]):
+        x, y, z = out[0, v], out[1, v], out[2, v]
+        for k in range(offsets[v], offsets[v + 1]):
+            e, corner = corners[k] >> 2, corners[k] & 3
+            if corner == 0:
+                x -= forces[0, e] + forces[1, e] + forces[2, e]
+                y -= forces[3, e] + forces[4, e] + forces[5, e]
+                z -= forces[6, e] + forces[7, e] + forces[8, e]
+            else:
+                x += forces[corner - 1, e]
+                y += forces[corner + 2, e]
+                z += forces[corner + 5, e]
+        out[0, v], out[1, v], out[2, v] = x, y, z

@@ -197,10 +197,11 @@ class ElasticityKernel:
         self.moduli = constants.moduli
         self._tets = self._corners, self._metric, constants.moduli, *self.law
         self._forces: NDArray[Any] = np.empty((9, len(tets)), dtype=self._metric.dtype)
+        self._vertex_sums = tets.vertex_sums
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
-        sum_at_vertices(self.edge_forces(positions), self._corners, out.numpy())
+        self._vertex_sums.add(self.edge_forces(positions), out.numpy())
 
     def edge_forces(self, positions: Tensor) -> NDArray[Any]:
         """(9, M) gradient by the edges of tets, in newtons; the next call writes over it."""
@@ -292,18 +293,6 @@ def tet_energy(
     return density / inverse_volume
 
 
-@compiled()
-def sum_at_vertices(forces: Any, corners: Any, out: Any) -> None:
-    """Adds edge forces (9, M) to vertices (3, N): in one order, so that the sum is the same."""
-    for e in range(corners.shape[1]):
-        for i in range(3):
-            first, second, third = forces[3 * i, e], forces[3 * i + 1, e], forces[3 * i + 2, e]
-            out[i, corners[1, e]] += first
-            out[i, corners[2, e]] += second
-            out[i, corners[3, e]] += third
-            out[i, corners[0, e]] -= first + second + third
-
-
 #: Fewer tets than this a thread cost more to hand out than to compute.
 STRETCH_TETS_PER_THREAD = 1000
 #: Energies are added up in chunks of this many tets, so that the sum is always the same.
@@ -330,6 +319,7 @@ class StretchKernel:
         self._metric, self._moduli = tets.metric_by_tet, constants.moduli
         self._kappa = constants.kappa if constants.law == _ST_VENANT_KIRCHHOFF else None
         self._forces = np.empty((9, len(tets)), dtype=self._volumes.dtype)
+        self._vertex_sums = tets.vertex_sums
         self._separations = np.empty(len(tets))
         self._energies = np.empty(-(-len(tets) // TETS_PER_CHUNK))
 
@@ -341,7 +331,7 @@ class StretchKernel:
 
     def add_gradient(self, positions: Tensor, out: Tensor) -> None:
         """Adds the (3, N) gradient in newtons to ``out``."""
-        sum_at_vertices(self.edge_forces(positions), self._corners, out.numpy())
+        self._vertex_sums.add(self.edge_forces(positions), out.numpy())
 
     def edge_forces(self, positions: Tensor) -> NDArray[Any]:
         """As ``ElasticityKernel`` has them."""

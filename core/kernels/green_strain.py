@@ -34,7 +34,7 @@ from ..math3.matrices import (
     with_diagonal,
 )
 from . import elasticity
-from .elasticity import products, sum_at_vertices, write_corner_blocks
+from .elasticity import products, write_corner_blocks
 
 if TYPE_CHECKING:
     from ..assembly.tets import Tets
@@ -63,7 +63,7 @@ class GreenStrainKernel:
     ) -> None:
         self._forces.fill(0.0)
         self.add_viscous_edge_forces(positions, velocities, shear, bulk, self._forces)
-        sum_at_vertices(self._forces, self._corners, out.numpy())
+        self._tets.vertex_sums.add(self._forces, out.numpy())
 
     def add_viscous_edge_forces(
         self,
@@ -95,7 +95,7 @@ class GreenStrainKernel:
             self._volumes,
             self._forces,
         )
-        sum_at_vertices(self._forces, self._corners, out.numpy())
+        self._tets.vertex_sums.add(self._forces, out.numpy())
 
     def hessian_blocks(
         self, positions: Tensor, stress: Tensor, shear: Tensor, bulk: Tensor, out: Tensor

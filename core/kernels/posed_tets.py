@@ -43,7 +43,6 @@ from .deformation import signed_svd
 from .elasticity import (
     TETS_PER_THREAD,
     ElasticityKernel,
-    sum_at_vertices,
     tet_energy,
     tet_forces,
 )
@@ -249,7 +248,7 @@ class PosedTetsKernel:
     """
 
     def __init__(self, kernel: ElasticityKernel, tets: Tets, held: HeldShapes | None) -> None:
-        self._corners = tets.corners.numpy()
+        self._corners, self._vertex_sums = tets.corners.numpy(), tets.vertex_sums
         self._law = kernel.moduli, *kernel.law
         self._forces: NDArray[Any] = np.empty((9, len(tets)), dtype=kernel.moduli.dtype)
         self._held = None if held is None else _HeldTets(held, self._corners, self._law)
@@ -257,7 +256,7 @@ class PosedTetsKernel:
     def add_gradient(self, positions: Tensor, rest: Tensor, out: Tensor) -> None:
         """Add the gradient at (3, N) positions of tets with (3, N) rest positions to ``out``, in
         newtons, without the forces of held tets at rest."""
-        sum_at_vertices(self.edge_forces(positions, rest), self._corners, out.numpy())
+        self._vertex_sums.add(self.edge_forces(positions, rest), out.numpy())
 
     def edge_forces(self, positions: Tensor, rest: Tensor) -> NDArray[Any]:
         """(9, M) the same by the edges of tets; the next call writes over it."""

@@ -25,7 +25,6 @@ from ..kernels.elasticity import (
     HessianKernel,
     StretchKernel,
     has_kernel,
-    sum_at_vertices,
 )
 from ..materials import InvariantMaterial, Material, StretchMaterial
 from ..math3.torch_matrices import Eigensystem, cofactors3, eigensystem, matmul3, signed_svd
@@ -416,7 +415,7 @@ class Elasticity(PrescribedPotential):
             return
         for viscosity in viscosities:
             viscosity.add_edge_forces(positions, velocities, forces)
-        sum_at_vertices(forces, self.corners.numpy(), out.numpy())
+        self.tets.vertex_sums.add(forces, out.numpy())
 
     def _edge_forces(self, positions: Tensor) -> NDArray[Any] | None:
         """(9, M) the gradient by the edges of tets, which others may add to; None where no compiled

@@ -455,7 +455,7 @@ def test_a_search_is_obstructed_where_two_steps_in_a_row_are(
 def test_a_search_goes_on_in_energies_that_change_on_the_way(make_block, monkeypatch) -> None:
     problem = Problem(make_block)
     energy, raised = problem.objective.energy, count()
-    value, size = energy(problem.start)
+    value, _ = energy(problem.start)
     added = [0.0]
 
     def adapt(positions: torch.Tensor) -> bool:
