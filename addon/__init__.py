@@ -105,8 +105,7 @@ def _report_travel() -> None:
 def _forget_edited(_: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     fingerprint.forget(depsgraph)
     remembered.forget()
-    if any(update.is_updated_geometry for update in depsgraph.updates):
-        suited.forget()
+    suited.forget(depsgraph)
     paint_overlay.forget_changed(depsgraph)
     fitting.update_edited(depsgraph)
 

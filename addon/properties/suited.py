@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 from zlib import crc32
 
 import bpy
@@ -44,11 +45,18 @@ _volumes: dict[int, float] = {}
 _feet_and_tops: dict[int, tuple[bytes, tuple[Points, Points]]] = {}
 
 
-def forget() -> None:
-    """Forget sizes, as after every edit that Blender reports."""
-    _boxes.clear()
-    _volumes.clear()
-    _feet_and_tops.clear()
+def forget(depsgraph: bpy.types.Depsgraph | None = None) -> None:
+    """Forget the sizes of the objects and meshes that a dependency graph reports as edited, or of
+    all without one."""
+    known: tuple[dict[int, Any], ...] = (_boxes, _volumes, _feet_and_tops)
+    if depsgraph is None:
+        for sizes in known:
+            sizes.clear()
+        return
+    for update in depsgraph.updates:
+        if update.is_updated_geometry:
+            for sizes in known:
+                sizes.pop(update.id.original.session_uid, None)
 
 
 def rest_box(obj: bpy.types.Object) -> Points:

@@ -194,6 +194,22 @@ def test_what_stands_on_a_body_does_so_while_it_plays(scene, play):
         assert suited.load_on(scene, low).mass == pytest.approx(1000.0)
 
 
+def test_an_edit_of_one_mesh_has_no_other_read_again(scene, monkeypatch):
+    low, _ = tower((0.5, 1.5))
+    bpy.ops.supple.add()
+    bpy.ops.mesh.primitive_cube_add(location=(5, 0, 0))
+    other = bpy.context.object
+    suited.loads(scene)
+    read = Mock(side_effect=vertex_coordinates)
+    monkeypatch.setattr(suited, "vertex_coordinates", read)
+    for edited, count in ((other, 0), (low, 1)):
+        edited.data.transform(Matrix.Scale(0.99, 4))
+        edited.data.update()
+        bpy.context.view_layer.update()
+        suited.loads(scene)
+        assert read.call_count == count
+
+
 def test_a_preset_says_what_size_it_is_made_for(cube, capfd):
     bpy.ops.supple.add()
     bpy.ops.supple.apply_preset(preset="gelatine_dessert", size="real")
