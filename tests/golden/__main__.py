@@ -57,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help="all where none is given")
     parser.add_argument("--make", action="store_true", help="record instead of comparing")
     parsed = parser.parse_args(arguments)
+    if unknown := [name for name in parsed.names if name not in NAMES]:
+        parser.error(f"no scene is named {unknown[0]!r}")
     torch.set_num_threads(1)
     known: dict[str, Any] = {}
     if RECORD.exists():
@@ -64,6 +66,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             known = dict(record)
     names = [name for name in NAMES if not parsed.names or name in parsed.names]
     is_same_machine = str(known.get("machine", "")) == machine()
+    if parsed.make and known and not is_same_machine and len(names) < len(NAMES):
+        parser.error(f"the record is of {known['machine']}: make all of it anew, without names")
     different = 0
     for name in names:
         began = time.perf_counter()
