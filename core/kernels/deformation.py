@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..compiled import compiled, shared_range, use_threads
-from ..geometry.groups import grouped
 from ..math3.matrices import (
     cofactors,
     determinant,
@@ -244,16 +243,15 @@ class VertexSums:
     of the tets, so that sums are the same whatever the number of threads.
 
     Args:
-        corners: (4, M) vertices of the tets.
-        vertex_count: N.
+        corners: (4M,) the corners of each vertex after those of the one before, as 4 × tet +
+            corner.
+        offsets: (N + 1,) where those of each vertex begin.
     """
 
-    def __init__(self, corners: NDArray[Any], vertex_count: int) -> None:
-        order, offsets = grouped(corners.T.ravel(), vertex_count)
-        # The corners of each vertex as 4 × tet + corner. Unsigned, since a loop would ask of each
-        # signed index whether it counts from the end.
-        self._corners, self._offsets = order.astype(np.uint32), offsets.astype(np.uint32)
-        self._count = corners.shape[1]
+    def __init__(self, corners: NDArray[Any], offsets: NDArray[Any]) -> None:
+        # Unsigned, since a loop would ask of each signed index whether it counts from the end.
+        self._corners, self._offsets = corners.astype(np.uint32), offsets.astype(np.uint32)
+        self._count = len(corners) // 4
 
     def add(self, forces: NDArray[Any], out: NDArray[Any]) -> None:
         """Add (9, M) forces by the edges from corner 0 to the (3, N) of vertices, in newtons."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from supple.core.compiled import limit_threads
+from supple.core.geometry.groups import grouped
 from supple.core.kernels.deformation import SUMMED_TETS_PER_THREAD, VertexSums
 from supple.verification.meshes import block
 
@@ -27,7 +28,7 @@ def test_forces_of_edges_are_added_up_at_vertices_in_the_order_of_tets(threads: 
     out = before.copy()
     limit_threads(threads)
     try:
-        VertexSums(corners, count).add(forces, out)
+        VertexSums(*grouped(corners.T.ravel(), count)).add(forces, out)
     finally:
         limit_threads(sys.maxsize)
     np.testing.assert_array_equal(out, expected)
@@ -35,5 +36,5 @@ def test_forces_of_edges_are_added_up_at_vertices_in_the_order_of_tets(threads: 
 
 def test_vertices_without_tets_get_nothing() -> None:
     out = np.ones((3, 6))
-    VertexSums(np.array([[1], [2], [3], [4]], dtype=np.int32), 6).add(np.ones((9, 1)), out)
+    VertexSums(*grouped(np.array([1, 2, 3, 4]), 6)).add(np.ones((9, 1)), out)
     np.testing.assert_array_equal(out, np.repeat([[1, -2, 2, 2, 2, 1]], 3, axis=0))
