@@ -180,7 +180,7 @@ class Tets:
     @cached_property
     def vertex_sums(self) -> VertexSums:
         """Return the compiled sums of edge forces at vertices."""
-        return VertexSums(*grouped(self.corners.numpy().T.ravel(), len(self.template)))
+        return VertexSums(self.corners.numpy())
 
     @cached_property
     def blocks(self) -> Tensor:

@@ -44,8 +44,12 @@ def tetrahedra() -> None:
 
 def explicit_steps() -> None:
     from ..integrators import SymplecticEuler
+    from ..kernels.deformation import SHARED_TETS, VertexSums
 
     _steps(SymplecticEuler())
+    # Of many tets another loop adds up the forces.
+    many = np.zeros((4, SHARED_TETS), dtype=np.int32)
+    VertexSums(many).add(np.zeros((9, SHARED_TETS)), np.zeros((3, 1)))
 
 
 def implicit_steps() -> None:

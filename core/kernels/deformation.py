@@ -7,6 +7,7 @@ The torch counterparts are in ``core/assembly/tets.py`` and ``torch_matrices.py`
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..compiled import compiled, shared_range, use_threads
+from ..compiled import as_index, compiled, shared_range, use_threads
 from ..math3.matrices import (
     cofactors,
     determinant,
@@ -234,8 +235,8 @@ def _turned(cosine: Any, sine: Any, a: Any, b: Any) -> Any:
     return weighted(cosine, a, -sine, b), weighted(sine, a, cosine, b)
 
 
-#: Fewer tets than this a thread cost more to hand out than to add up.
-SUMMED_TETS_PER_THREAD = 3000
+#: The least tets whose sums threads share, and the least of each.
+SHARED_TETS, SUMMED_TETS_PER_THREAD = 6000, 3000
 
 
 class VertexSums:
@@ -243,28 +244,55 @@ class VertexSums:
     of the tets, so that sums are the same whatever the number of threads.
 
     Args:
-        corners: (4M,) the corners of each vertex after those of the one before, as 4 × tet +
-            corner.
-        offsets: (N + 1,) where those of each vertex begin.
+        corners: (4, M) vertices of the tets.
     """
 
-    def __init__(self, corners: NDArray[Any], offsets: NDArray[Any]) -> None:
-        # Unsigned, since a loop would ask of each signed index whether it counts from the end.
-        self._corners, self._offsets = corners.astype(np.uint32), offsets.astype(np.uint32)
-        self._count = len(corners) // 4
+    def __init__(self, corners: NDArray[Any]) -> None:
+        self._corners = corners
 
     def add(self, forces: NDArray[Any], out: NDArray[Any]) -> None:
         """Add (9, M) forces by the edges from corner 0 to the (3, N) of vertices, in newtons."""
-        use_threads(self._count, SUMMED_TETS_PER_THREAD)
-        _add_by_vertex(forces, self._corners, self._offsets, out)
+        count = self._corners.shape[1]
+        if count < SHARED_TETS:
+            # To wake threads takes longer where many bodies are small.
+            _add_by_tet(forces, self._corners, out)
+            return
+        use_threads(count, SUMMED_TETS_PER_THREAD)
+        _add_by_vertex(forces, *self._corners_by_vertex, out)
+
+    @cached_property
+    def _corners_by_vertex(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """(A,) vertices of the tets, (4M,) the corners of each as 4 × tet + corner, and (A + 1,)
+        where those of each vertex begin."""
+        vertices = self._corners.T.ravel()
+        order = np.argsort(vertices, kind="stable")
+        first = np.flatnonzero(np.diff(vertices[order], prepend=-1))
+        offsets = np.append(first, len(order))
+        # Unsigned, since a loop would ask of each signed index whether it counts from the end.
+        kind = np.uint32
+        return vertices[order[first]].astype(kind), order.astype(kind), offsets.astype(kind)
+
+
+@compiled()
+def _add_by_tet(forces: Any, corners: Any, out: Any) -> None:
+    """Add up the forces of tets one after the other."""
+    for e in range(corners.shape[1]):
+        for i in range(3):
+            first, second, third = forces[3 * i, e], forces[3 * i + 1, e], forces[3 * i + 2, e]
+            out[i, corners[1, e]] += first
+            out[i, corners[2, e]] += second
+            out[i, corners[3, e]] += third
+            out[i, corners[0, e]] -= first + second + third
 
 
 @compiled(parallel=True)
-def _add_by_vertex(forces: Any, corners: Any, offsets: Any, out: Any) -> None:
+def _add_by_vertex(forces: Any, vertices: Any, corners: Any, offsets: Any, out: Any) -> None:
     """Add up the forces of the corners of each vertex."""
-    for v in shared_range(out.shape[1]):
+    for each in shared_range(len(vertices)):
+        row = as_index(each)
+        v = vertices[row]
         x, y, z = out[0, v], out[1, v], out[2, v]
-        for k in range(offsets[v], offsets[v + 1]):
+        for k in range(offsets[row], offsets[row + 1]):
             e, corner = corners[k] >> 2, corners[k] & 3
             if corner == 0:
                 x -= forces[0, e] + forces[1, e] + forces[2, e]
